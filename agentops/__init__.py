@@ -1,0 +1,5 @@
+"""The control plane."""
+
+from agentops.celery import app as celery_app
+
+__all__ = ["celery_app"]

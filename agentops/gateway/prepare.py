@@ -1,0 +1,124 @@
+"""The checks between a proposal and a decision: is it a call at all, and may this session touch that record?
+
+Order: known tool, granted tool, readable arguments, schema, records of the session's customer only, dry run.
+Whatever fails becomes a ``Refusal`` that goes back to the planner; nothing has happened yet.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentops.kernel.canonical import BadJSON, NotCanonical, canonical_bytes, parse_json
+from agentops.kernel.errors import FailureKind
+from agentops.registry import schemas
+from agentops.registry.planner import ToolCall
+from agentops.registry.role import RoleSpec
+from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, ToolFailure, ToolSpec
+
+MAX_ARGUMENT_BYTES = 100_000
+NOT_FOUND_WORDS = "There is no such record for this customer."
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a proposal was not let through, in a form that a planner can act on."""
+
+    code: str
+    message: str
+    next_step: str
+    field: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the planner is told."""
+        told = {"code": self.code, "message": self.message, "next_step": self.next_step}
+        return {**told, "field": self.field} if self.field else told
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call that may be decided about. ``preview`` is None for reads."""
+
+    tool: ToolSpec
+    arguments: dict[str, Any]
+    preview: Preview | None
+
+
+def prepare(*, call: ToolCall, role: RoleSpec, granted: frozenset[str], context: CallContext) -> Prepared | Refusal:
+    """Check a proposed call and compute its dry run. Reads the system of record, changes nothing."""
+    tool = role.tool(call.tool)
+    if tool is None or tool.name not in granted:
+        return Refusal(
+            "UNKNOWN_TOOL",
+            f"There is no tool {call.tool[:80]!r}.",
+            f"Use one of: {', '.join(sorted(granted))}.",
+        )
+    arguments = _read_arguments(call.arguments)
+    if isinstance(arguments, Refusal):
+        return arguments
+    found = schemas.violations(schemas.validator(tool.input_schema), arguments)
+    if found:
+        words = "; ".join(f"{item.path or 'arguments'}: {item.message}" for item in found)
+        return Refusal(FailureKind.VALIDATION, words, "Correct the arguments and propose again.", found[0].path)
+    problem = _canonical_problem(arguments)
+    if problem is not None:
+        return problem
+    if not _within_scope(tool, arguments, role, context):
+        return Refusal(FailureKind.NOT_FOUND, NOT_FOUND_WORDS, "Look up the customer's own records first.")
+    if tool.preview is None:
+        return Prepared(tool, arguments, None)
+    try:
+        return Prepared(tool, arguments, tool.preview(context, arguments))
+    except (ToolFailure, OutcomeUnknown) as failure:
+        return refusal_of(failure)
+
+
+def refusal_of(failure: ToolFailure | OutcomeUnknown) -> Refusal:
+    """Return a tool's own failure as what the planner is told."""
+    if isinstance(failure, ToolFailure):
+        return Refusal(failure.kind.value, failure.message, _NEXT[failure.kind], failure.field or "")
+    return Refusal(FailureKind.UNKNOWN, failure.message, failure.next_step)
+
+
+_NEXT: Mapping[FailureKind, str] = {
+    FailureKind.RATE_LIMIT: "Wait, or do something else first.",
+    FailureKind.VALIDATION: "Correct the argument, or ask for what is missing.",
+    FailureKind.AUTH: "Hand over to a person; access is missing.",
+    FailureKind.TIMEOUT: "Ask for less at once.",
+    FailureKind.CONFLICT: "The record has changed: look it up again and plan anew.",
+    FailureKind.NOT_FOUND: "Look up the customer's own records first.",
+    FailureKind.UNAVAILABLE: "Try another way, or hand over to a person.",
+    FailureKind.UNKNOWN: "Do not repeat it; hand over to a person.",
+}
+
+
+def _read_arguments(raw: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+    try:
+        value = parse_json(raw, max_bytes=MAX_ARGUMENT_BYTES) if isinstance(raw, str) else raw
+        if not isinstance(value, dict):
+            return Refusal("BAD_JSON", "Arguments must be one JSON object.", "Send an object.")
+    except BadJSON as error:
+        return Refusal(error.code, error.message, error.next_step)
+    return value
+
+
+def _canonical_problem(arguments: dict[str, Any]) -> Refusal | None:
+    """Text that cannot be recorded (NUL, half a surrogate pair) passes a schema but not this."""
+    try:
+        size = len(canonical_bytes(arguments))
+    except NotCanonical as error:
+        return Refusal(error.code, error.message, error.next_step)
+    if size > MAX_ARGUMENT_BYTES:
+        return Refusal("BAD_JSON", f"Arguments are larger than {MAX_ARGUMENT_BYTES} bytes.", "Send less.")
+    return None
+
+
+def _within_scope(tool: ToolSpec, arguments: dict[str, Any], role: RoleSpec, context: CallContext) -> bool:
+    """A record of nobody, of somebody else, and of a session without a customer look the same."""
+    for argument, kind in tool.scoped.items():
+        named = arguments.get(argument)
+        if named is None:
+            continue
+        owner = role.owner_of(context.tenant_id, kind, named)
+        if owner is None or owner != context.customer_id:
+            return False
+    return True

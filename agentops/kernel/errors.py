@@ -1,0 +1,69 @@
+"""The base of every error, the kinds of failure a tool call can have, and the incident codes."""
+
+from enum import StrEnum
+
+
+class AgentOpsError(Exception):
+    """Base of every error of ours.
+
+    ``code`` is stable and machine-readable, ``next_step`` tells whoever reads it what to do now.
+    """
+
+    code = "ERROR"
+    next_step = "Report this with the session id."
+
+    def __init__(self, message: str, *, next_step: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if next_step is not None:
+            self.next_step = next_step
+
+
+class FailureKind(StrEnum):
+    """Why a tool call did not do what was asked. Each kind has one reaction, see ``retryable``."""
+
+    RATE_LIMIT = "RATE_LIMIT"
+    VALIDATION = "VALIDATION"
+    AUTH = "AUTH"
+    TIMEOUT = "TIMEOUT"
+    CONFLICT = "CONFLICT"
+    NOT_FOUND = "NOT_FOUND"
+    UNAVAILABLE = "UNAVAILABLE"
+    UNKNOWN = "UNKNOWN"
+
+    @property
+    def retryable(self) -> bool:
+        """True when the same call may succeed later without anybody changing anything."""
+        return self in (FailureKind.RATE_LIMIT, FailureKind.TIMEOUT, FailureKind.UNAVAILABLE)
+
+
+class IncidentCode(StrEnum):
+    """Why a session stopped before its planner finished. Searchable in the console."""
+
+    BUDGET_STEPS = "BUDGET_STEPS"
+    BUDGET_TIME = "BUDGET_TIME"
+    BUDGET_COST = "BUDGET_COST"
+    MODEL_UNAVAILABLE = "MODEL_UNAVAILABLE"
+    MODEL_MALFORMED = "MODEL_MALFORMED"
+    OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
+    TOOL_UNAVAILABLE = "TOOL_UNAVAILABLE"
+    LOOP_REFUSED = "LOOP_REFUSED"
+    INTERNAL = "INTERNAL"
+
+    @property
+    def words(self) -> str:
+        """One sentence for a person."""
+        return _INCIDENT_WORDS[self]
+
+
+_INCIDENT_WORDS = {
+    IncidentCode.BUDGET_STEPS: "The session reached its limit of steps.",
+    IncidentCode.BUDGET_TIME: "The session ran longer than its time limit allows.",
+    IncidentCode.BUDGET_COST: "The session reached its spending limit for model calls.",
+    IncidentCode.MODEL_UNAVAILABLE: "The model could not be reached after several attempts.",
+    IncidentCode.MODEL_MALFORMED: "The model kept answering in a form that cannot be read.",
+    IncidentCode.OUTCOME_UNKNOWN: "A call to another system may or may not have taken effect; a person must check.",
+    IncidentCode.TOOL_UNAVAILABLE: "A tool that the session needs stayed unavailable.",
+    IncidentCode.LOOP_REFUSED: "The model repeated proposals that had been refused.",
+    IncidentCode.INTERNAL: "Something failed inside this program; the work was handed to a person.",
+}

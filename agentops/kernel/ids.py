@@ -1,0 +1,17 @@
+"""Identifiers: UUIDv7, so that ids sort by the time they were made (RFC 9562, section 5.7)."""
+
+from uuid import UUID, uuid5
+
+import uuid_utils.compat
+
+_NAMESPACE = UUID("6f1f3c52-6a55-5b5f-9a4f-3a0c3df1a9ce")
+
+
+def new_id() -> UUID:
+    """Return a fresh time-ordered id."""
+    return uuid_utils.compat.uuid7()
+
+
+def derived_id(*parts: str) -> UUID:
+    """Return the id that always belongs to ``parts``, for example a configuration object's ledger stream."""
+    return uuid5(_NAMESPACE, "\x1f".join(parts))

@@ -1,0 +1,74 @@
+"""The rules that hold for every agent (pure): what the dial means, and what always needs a person."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agentops.policy.rules import Condition, Effect, Rule
+from agentops.registry.tool import Dial
+
+VERSION = "base-1"
+
+
+def _is(fact: str, value: object) -> Condition:
+    return Condition(fact, "=", value)
+
+
+_GRANTED = _is("grant.present", True)
+_WRITE = _is("tool.write", True)
+
+
+def _dial(dial: Dial, effect: Effect, words: str) -> Rule:
+    return Rule(f"dial.{dial.value}", effect, words, (_GRANTED, _WRITE, _is("grant.dial", dial.value)))
+
+
+BASELINE: tuple[Rule, ...] = (
+    Rule("grant.missing", Effect.FORBID, "The agent was not given this tool.", (_is("grant.present", False),)),
+    Rule("read", Effect.ALLOW, "Reading changes nothing.", (_GRANTED, _is("tool.write", False))),
+    _dial(Dial.OBSERVE, Effect.FORBID, "The agent may only observe with this tool."),
+    _dial(Dial.SUGGEST, Effect.FORBID, "The agent may only suggest this; nothing runs."),
+    _dial(Dial.ASK, Effect.ASK, "Every use of this tool needs a person."),
+    _dial(Dial.BOUNDED, Effect.ALLOW, "Within the limits set for this tool."),
+    _dial(Dial.AUTONOMOUS, Effect.ALLOW, "The agent may use this tool by itself."),
+    Rule(
+        "bounded.without_limits",
+        Effect.ASK,
+        "No limit is set that covers this call.",
+        (
+            _GRANTED,
+            _is("tool.tier", "write-hard"),
+            _is("grant.dial", Dial.BOUNDED.value),
+            _is("grant.bounded_here", False),
+        ),
+    ),
+    Rule("irreversible", Effect.ASK, "This cannot be undone.", (_WRITE, _is("tool.irreversible", True))),
+    Rule("destructive", Effect.ASK, "This destroys something.", (_WRITE, _is("tool.destructive", True))),
+)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A threshold as a value: see ``registry.role.ThresholdDefault`` for units and ``agents.models.Threshold``."""
+
+    fact: str
+    op: str
+    value: int
+    currency: str
+    effect: str
+    words: str
+
+
+def threshold_rules(tool: str, rows: Iterable[Limit]) -> tuple[Rule, ...]:
+    """Return the rules that a grant's thresholds stand for. A limit on money applies in its currency only."""
+    rules = []
+    for number, row in enumerate(rows, start=1):
+        guard: tuple[Condition, ...] = ()
+        if row.fact.startswith("money."):
+            guard = (_is("money.present", True), _is("money.currency", row.currency))
+        limit = Condition(row.fact, row.op, row.value)
+        rules.append(Rule(f"threshold.{tool}.{number}", Effect(row.effect), row.words, (*guard, limit)))
+    return tuple(rules)
+
+
+def covers(rows: Iterable[Limit], *, currency: str | None) -> bool:
+    """Return whether any threshold bounds this call: one without money, or one in the call's currency."""
+    return any(not row.fact.startswith("money.") or row.currency == currency for row in rows)

@@ -1,0 +1,86 @@
+"""Rules as data: a small typed vocabulary over the facts of one proposal (pure).
+
+A rule is a set of conditions that must all hold, an effect, and words for people. Facts are addressed by
+dotted path; money is in minor units, and a rule about money names its currency.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+FACTS = (
+    "money.minor",
+    "money.customer_day_minor",
+    "session.steps",
+    "session.writes",
+)
+"""The facts that a threshold may compare. All are integers."""
+
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    ">": lambda fact, value: fact > value,
+    ">=": lambda fact, value: fact >= value,
+    "<": lambda fact, value: fact < value,
+    "<=": lambda fact, value: fact <= value,
+    "=": lambda fact, value: fact == value,
+    "!=": lambda fact, value: fact != value,
+}
+
+
+class Effect(StrEnum):
+    """What a rule says. Forbid beats ask beats allow."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    FORBID = "forbid"
+
+
+class RuleError(Exception):
+    """A rule that cannot be evaluated over these facts."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``fact`` compared with ``value``. Raises RuleError when the fact is absent or of another type."""
+
+    fact: str
+    op: str
+    value: Any
+
+    def holds(self, facts: Mapping[str, Any]) -> bool:
+        """Return whether the condition is true of ``facts``."""
+        found = lookup(facts, self.fact)
+        if type(found) is not type(self.value):
+            raise RuleError(f"{self.fact} is {found!r}, which cannot be compared with {self.value!r}")
+        compare = OPERATORS.get(self.op)
+        if compare is None:
+            raise RuleError(f"{self.op!r} is not a comparison")
+        return compare(found, self.value)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When every condition holds, ``effect`` applies and ``words`` say so to a person.
+
+    Conditions are evaluated in order and the first that is false ends the evaluation, so a guard such as
+    ``money.present = true`` may stand before a comparison that needs it.
+    """
+
+    id: str
+    effect: Effect
+    words: str
+    when: tuple[Condition, ...] = ()
+
+    def fires(self, facts: Mapping[str, Any]) -> bool:
+        """Return whether the rule applies. Raises RuleError."""
+        return all(condition.holds(facts) for condition in self.when)
+
+
+def lookup(facts: Mapping[str, Any], path: str) -> Any:
+    """Return the fact at a dotted path. Raises RuleError when there is none."""
+    found: Any = facts
+    for name in path.split("."):
+        if not isinstance(found, Mapping) or name not in found:
+            raise RuleError(f"there is no fact {path}")
+        found = found[name]
+    return found

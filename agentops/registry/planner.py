@@ -1,0 +1,138 @@
+"""The one interface of everything that proposes steps: a model, the offline playbook, a script in a test.
+
+A planner sees a ``PlanContext`` and proposes one thing. It holds no credential and no connection;
+what becomes of its proposal is decided elsewhere.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+from uuid import UUID
+
+from agentops.kernel.errors import AgentOpsError, FailureKind
+from agentops.registry.tool import ToolSpec
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The piece of work a session is about. ``text`` comes from outside and is never an instruction.
+
+    ``customer_id`` is whom the system of record knows the sender as, None when it knows nobody.
+    """
+
+    kind: str
+    id: str
+    title: str
+    text: str
+    sender: str
+    customer_id: str | None
+    received_at: datetime
+
+
+class ObservationStatus(StrEnum):
+    """How a proposed call ended, as the planner is told."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One earlier step. ``result`` is the tool's output, or ``{"code", "message", "next_step"}``."""
+
+    step: int
+    tool: str
+    arguments: Any
+    status: ObservationStatus
+    result: Any
+
+
+@dataclass(frozen=True)
+class PlanContext:
+    """Everything a planner may know. ``tools`` are those granted to the agent's version, nothing else."""
+
+    session_id: UUID
+    goal: str
+    instructions: str
+    subject: Subject
+    tools: tuple[ToolSpec, ...]
+    history: tuple[Observation, ...]
+    now: datetime
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A proposed call. ``arguments`` is JSON text when it comes from a model, and is read strictly."""
+
+    tool: str
+    arguments: dict[str, Any] | str
+    rationale: str = ""
+
+
+@dataclass(frozen=True)
+class FinalAnswer:
+    """The end of the work: the message, and what was verified, what was blocked and what is left."""
+
+    message: str
+    verified: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """The model answered something that is not a proposal. ``problem`` goes back to it once."""
+
+    problem: str
+
+
+Proposal = ToolCall | FinalAnswer | Malformed
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one model call took: tokens, milliseconds, and integer micro-dollars (``estimated`` if guessed)."""
+
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_micro: int = 0
+    latency_ms: int = 0
+    estimated: bool = False
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer of a planner: what it proposes, what that took, and its output as it came."""
+
+    proposal: Proposal
+    usage: Usage
+    raw: str = field(default="", repr=False)
+
+
+class PlannerUnavailable(AgentOpsError):
+    """The planner gave no answer. ``retry_after`` is seconds, when the provider said so."""
+
+    code = "PLANNER_UNAVAILABLE"
+    next_step = "The session sleeps and tries again."
+
+    def __init__(self, kind: FailureKind, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after
+
+
+class Planner(Protocol):
+    """Proposes the next step. Raises PlannerUnavailable when it cannot answer at all."""
+
+    @property
+    def name(self) -> str:
+        """What is shown wherever a model name is shown, for example ``offline playbook``."""
+
+    def propose(self, context: PlanContext) -> Turn:
+        """Return one proposal for the next step."""

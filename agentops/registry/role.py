@@ -1,0 +1,98 @@
+"""What a role app declares: a job description, tools, an autonomy setting, budgets and a success metric."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from agentops.registry.planner import Planner, Subject
+from agentops.registry.tool import Dial, ToolSpec
+
+
+@dataclass(frozen=True)
+class ThresholdDefault:
+    """A limit as data, in the vocabulary of ``policy.rules``: ``fact`` is a path into the facts.
+
+    ``value`` is an integer in the fact's unit (money: minor units of ``currency``), ``effect`` is ``ask``
+    or ``forbid``, ``words`` says it to a person.
+    """
+
+    fact: str
+    op: str
+    value: int
+    effect: str
+    words: str
+    currency: str = ""
+
+
+@dataclass(frozen=True)
+class GrantDefault:
+    """A tool as a fresh agent of the role gets it."""
+
+    tool: str
+    dial: Dial
+    thresholds: tuple[ThresholdDefault, ...] = ()
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that one session may take: steps, seconds of wall-clock, micro-dollars of model calls."""
+
+    max_steps: int
+    max_seconds: int
+    max_cost_micro: int
+
+
+@dataclass(frozen=True)
+class QueueDefault:
+    """An approval queue that the role's tools name."""
+
+    slug: str
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Intake:
+    """A request typed in by staff: who asks, and what. All of it is text from outside."""
+
+    sender: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class RoleSpec:
+    """One role.
+
+    ``load_subject(tenant_id, subject_id)`` returns the work, or None when the tenant has no such thing.
+    ``open_subject(tenant_id, intake)`` records a new piece of work and returns its id.
+    ``waiting_subjects(tenant_id, limit)`` lists work that nobody has begun, oldest first.
+    ``take_subjects(tenant_id, limit)`` marks such work as begun, in the caller's transaction, and returns it;
+    work that another transaction is taking is passed over.
+    ``owner_of(tenant_id, kind, record_id)`` returns the customer a record belongs to, or None.
+    ``fallback(reason)`` returns tool name and arguments of the soft write that hands a session which was
+    stopped to a person.
+    """
+
+    name: str
+    title: str
+    job_description: str
+    instructions: str
+    success_metric: str
+    subject_kind: str
+    tools: tuple[ToolSpec, ...]
+    grants: tuple[GrantDefault, ...]
+    queues: tuple[QueueDefault, ...]
+    budget: Budget
+    playbook: Callable[[], Planner]
+    load_subject: Callable[[UUID, str], Subject | None]
+    open_subject: Callable[[UUID, Intake], str]
+    waiting_subjects: Callable[[UUID, int], list[Subject]]
+    take_subjects: Callable[[UUID, int], list[Subject]]
+    owner_of: Callable[[UUID, str, str], str | None]
+    fallback: Callable[[str], tuple[str, Mapping[str, Any]]]
+
+    def tool(self, name: str) -> ToolSpec | None:
+        """Return the tool of that name, or None."""
+        return next((tool for tool in self.tools if tool.name == name), None)

@@ -1,0 +1,102 @@
+"""Claiming sessions and working them."""
+
+import logging
+import os
+import socket
+import threading
+
+from django.conf import settings
+from django.db import transaction
+
+from agentops.agents.models import AgentVersion
+from agentops.kernel.errors import IncidentCode
+from agentops.ledger.append import Event, StaleStream, Statement, append, execute
+from agentops.llm.planners import planner_for
+from agentops.registry.roles import get_role
+from agentops.runtime import statements
+from agentops.runtime.loop import run
+from agentops.runtime.models import Session
+from agentops.runtime.record import begin_stopping
+from agentops.runtime.session import Held, load
+from agentops.runtime.work import Work
+
+log = logging.getLogger(__name__)
+
+
+def work_until_quiet(*, most: int | None = None) -> int:
+    """Claim and work sessions until none is runnable, or ``most`` were worked; return how many."""
+    done = 0
+    while most is None or done < most:
+        held = claim()
+        if held is None:
+            break
+        work_session(held)
+        done += 1
+    return done
+
+
+def owner() -> str:
+    """Return this worker's name, as leases and events show it."""
+    return f"{socket.gethostname()}:{os.getpid()}:{threading.get_native_id()}"
+
+
+def claim() -> Held | None:
+    """Claim the most deserving runnable session, or return None. The lease runs on the database's clock."""
+    with transaction.atomic():
+        found = execute(statements.CLAIM, {})
+        if found is None:
+            return None
+        session = Session.objects.get(pk=found[0])
+        name, planner = owner(), planner_for(get_role(session.role)).name
+        row = append(
+            stream=session.pk,
+            tenant_id=session.tenant_id,
+            position=session.position,
+            events=[Event("session.claimed", f"worker:{name}", {"fence": session.fence + 1, "planner": planner})],
+            advance=Statement(
+                "head",
+                statements.TAKE,
+                {
+                    "session": session.pk,
+                    "position": session.position,
+                    "owner": name,
+                    "planner": planner,
+                    "lease": settings.LEASE_SECONDS,
+                },
+            ),
+        )
+        session.fence = int(row[0])
+        session.position += 1
+    return load(session, owner=name)
+
+
+def work_session(held: Held) -> None:
+    """Work a claimed session until it parks or ends. Failures inside this program end in a hand-over, not a loop."""
+    try:
+        run(_work(held))
+    except StaleStream:
+        log.info("session %s went on elsewhere", held.id)
+    except Exception:
+        log.exception("session %s failed inside the runtime", held.id)
+        if not held.stop_code:
+            _stop_after_failure(held)
+
+
+def _stop_after_failure(held: Held) -> None:
+    """Hand over to a person. When even that fails the lease runs out and the sweep tries again."""
+    try:
+        begin_stopping(held, code=IncidentCode.INTERNAL, words=IncidentCode.INTERNAL.words)
+        run(_work(held))
+    except StaleStream:
+        log.info("session %s went on elsewhere", held.id)
+    except Exception:
+        log.exception("session %s could not even be handed over", held.id)
+
+
+def _work(held: Held) -> Work:
+    version = AgentVersion.objects.select_related("agent").get(pk=held.agent_version_id)
+    role = get_role(held.role)
+    subject = role.load_subject(held.tenant_id, held.subject_id)
+    if subject is None:
+        raise LookupError(f"the subject {held.subject_id} of session {held.id} is gone")
+    return Work(held, role, version, subject, planner_for(role))

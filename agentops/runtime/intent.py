@@ -1,0 +1,273 @@
+"""The decision about a prepared write, and the durable point that follows from it.
+
+Everything happens in one transaction: the daily sum is locked, the facts are completed, the verdict is
+computed, and the refusal, the approval request or the intent is recorded. Two sessions that spend for the
+same customer at once therefore wait for each other, and splitting an amount between them gains nothing.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db import IntegrityError, transaction
+from psycopg.types.json import Jsonb
+
+from agentops.agents.queries import Grants
+from agentops.gateway.execute import idempotency_key
+from agentops.gateway.prepare import Prepared, Refusal
+from agentops.kernel.ids import derived_id, new_id
+from agentops.ledger.append import Event, Statement, execute
+from agentops.policy.engine import Verdict, decide
+from agentops.policy.facts import SessionFacts, facts_of
+from agentops.policy.rules import Effect
+from agentops.registry.tool import Preview
+from agentops.runtime import statements
+from agentops.runtime.models import Invocation
+from agentops.runtime.ports import ApprovalCase, approval_gate
+from agentops.runtime.record import Leaving, Took, record
+from agentops.runtime.states import InvocationState, SessionStatus
+from agentops.runtime.work import Work
+from agentops.tenancy.models import Tenant
+
+
+@dataclass(frozen=True)
+class Write:
+    """A prepared write on its way to a decision.
+
+    ``facts`` and ``payload`` describe the proposal in the event; ``approved_by`` is set when a person has
+    agreed to exactly this; ``invocation_id`` when the call is already on record and waits.
+    """
+
+    prepared: Prepared
+    preview: Preview
+    rationale: str
+    took: Took
+    facts: dict[str, Any]
+    payload: dict[str, Any]
+    at: datetime
+    invocation_id: UUID | None = None
+    approved_by: str = ""
+    supersedes: UUID | None = None
+
+
+@dataclass(frozen=True)
+class Intended:
+    """The intent is on record: the call may be made, under this key."""
+
+    invocation_id: UUID
+    key: str
+    prepared: Prepared
+    preview: Preview
+
+
+@dataclass(frozen=True)
+class Parked:
+    """A person has to decide; the session is no longer held."""
+
+    request_id: UUID
+
+
+@dataclass(frozen=True)
+class TurnedDown:
+    """Policy or an earlier call stands in the way; nothing was recorded yet."""
+
+    refusal: Refusal
+    verdict: Verdict | None
+
+
+def decide_write(work: Work, grants: Grants, write: Write) -> Intended | Parked | TurnedDown:
+    """Decide about a write and record the intent or the request. Raises StaleStream."""
+    key = idempotency_key(
+        tool=write.prepared.tool,
+        arguments=write.prepared.arguments,
+        preview=write.preview,
+        context=work.call_context(),
+    )
+    try:
+        with transaction.atomic():
+            return _decide(work, grants, write, key)
+    except IntegrityError as error:
+        if "idempotency_key" not in str(error):
+            raise
+        return TurnedDown(_UNDER_WAY, None)
+
+
+_UNDER_WAY = Refusal("CONFLICT", "The same action is already under way.", "Do not repeat it; report it as under way.")
+_ALREADY_DONE = Refusal("ALREADY_DONE", "This was already done for this request.", "Do not repeat it.")
+
+
+def _decide(work: Work, grants: Grants, write: Write, key: str) -> Intended | Parked | TurnedDown:
+    earlier = Invocation.objects.filter(idempotency_key=key).values_list("state", flat=True).first()
+    if earlier is not None:
+        return TurnedDown(_ALREADY_DONE if earlier == InvocationState.SUCCEEDED else _UNDER_WAY, None)
+    window = _open_window(work, write)
+    verdict, facts = judge(work, grants, write.prepared, write.preview, moved=window.moved)
+    if verdict.effect is Effect.FORBID:
+        return TurnedDown(Refusal("POLICY", verdict.reasons[0].words, "Do something else, or hand over."), verdict)
+    record_facts = {**write.facts, "verdict": verdict.as_json()["effect"]}
+    payload = {**write.payload, "facts": facts, "verdict": verdict.as_json(), "preview": write.preview.as_json()}
+    if verdict.effect is Effect.ASK and not write.approved_by:
+        return _park(work, grants, write, verdict, record_facts, payload)
+    return _intend(work, write, key, window, record_facts, payload)
+
+
+def judge(
+    work: Work, grants: Grants, prepared: Prepared, preview: Preview | None, *, moved: int
+) -> tuple[Verdict, dict[str, Any]]:
+    """Return the verdict on a prepared call and the facts it rests on."""
+    money = preview.money if preview else None
+    grant = grants.by_tool.get(prepared.tool.name)
+    facts = facts_of(
+        tool=prepared.tool,
+        grant=grant.facts(currency=money.currency if money else None) if grant else None,
+        session=SessionFacts(steps=work.held.steps, writes=work.held.writes),
+        preview=preview,
+        customer_day_minor=moved,
+    )
+    return decide(facts, grants.rules_for(prepared.tool.name)), facts
+
+
+@dataclass(frozen=True)
+class _Window:
+    id: UUID | None
+    day: date | None
+    moved: int
+
+
+def _open_window(work: Work, write: Write) -> _Window:
+    """Lock the daily sum that the call would add to, and return it. Calls without money have none."""
+    money, family = write.preview.money, write.prepared.tool.money_family
+    if money is None or not family:
+        return _Window(None, None, 0)
+    tenant = Tenant.objects.get(pk=work.held.tenant_id)
+    day = write.at.astimezone(ZoneInfo(tenant.timezone)).date()
+    window = window_id(work.held.tenant_id, family, write.preview.target, money.currency, day)
+    row = execute(
+        statements.OPEN_WINDOW,
+        {
+            "window": window,
+            "tenant": work.held.tenant_id,
+            "family": family,
+            "target": write.preview.target,
+            "currency": money.currency,
+            "day": day,
+        },
+    )
+    return _Window(window, day, int(row[0]) if row else 0)
+
+
+def window_id(tenant_id: UUID, family: str, target: str, currency: str, day: date) -> UUID:
+    """Return the id of the row that sums up one family, target, currency and business day."""
+    return derived_id("money", str(tenant_id), family, target, currency, day.isoformat())
+
+
+def _propose(work: Work, write: Write, state: InvocationState, key: str | None, day: date | None) -> Statement:
+    return Statement(
+        "proposed",
+        statements.PROPOSE,
+        {
+            "invocation": write.invocation_id,
+            "tenant": work.held.tenant_id,
+            "tool": write.prepared.tool.name,
+            "tool_version": write.prepared.tool.version,
+            "arguments": Jsonb(write.prepared.arguments),
+            "preview": Jsonb(write.preview.as_json()),
+            "invocation_state": state.value,
+            "key": key,
+            "family": write.prepared.tool.money_family,
+            "window_day": day,
+            "rationale": write.rationale,
+            "at": write.at,
+        },
+    )
+
+
+def _intend(
+    work: Work, write: Write, key: str, window: _Window, facts: dict[str, Any], payload: dict[str, Any]
+) -> Intended:
+    invocation_id = write.invocation_id or new_id()
+    if write.approved_by:
+        facts = {**facts, "approved_by": write.approved_by}
+    if write.invocation_id is not None:
+        change = Statement(
+            "intended",
+            statements.INTEND,
+            {
+                "invocation": invocation_id,
+                "key": key,
+                "preview": Jsonb(write.preview.as_json()),
+                "window_day": window.day,
+            },
+        )
+    else:
+        fresh = replace(write, invocation_id=invocation_id)
+        change = _propose(work, fresh, InvocationState.INTENDED, key, window.day)
+    also = [change]
+    if window.id is not None and write.preview.money is not None:
+        money = write.preview.money
+        also.append(Statement("counted", statements.COUNT_MONEY, {"window": window.id, "window_minor": money.minor}))
+    event = Event("call.intended", work.actor, {**facts, "key": key}, {"invocation": str(invocation_id)}, payload)
+    record(work.held, [event], write.took, also=also, at=write.at)
+    return Intended(invocation_id, key, write.prepared, write.preview)
+
+
+def _park(
+    work: Work,
+    grants: Grants,
+    write: Write,
+    verdict: Verdict,
+    facts: dict[str, Any],
+    payload: dict[str, Any],
+) -> Parked:
+    invocation_id = write.invocation_id or new_id()
+    fresh = replace(write, invocation_id=invocation_id)
+    case = _case(work, grants, fresh, verdict)
+    request_id = approval_gate().open(case)
+    refs = {"invocation": str(invocation_id), "request": str(request_id)}
+    also = [] if write.invocation_id else [_propose(work, fresh, InvocationState.AWAITING_APPROVAL, None, None)]
+    record(
+        work.held,
+        [Event("approval.requested", work.actor, facts, refs, payload)],
+        replace(write.took, gates=1),
+        leaving=Leaving(SessionStatus.WAITING_APPROVAL),
+        also=also,
+        at=write.at,
+    )
+    return Parked(request_id)
+
+
+def _case(work: Work, grants: Grants, write: Write, verdict: Verdict) -> ApprovalCase:
+    tool, subject = write.prepared.tool, work.subject
+    assert write.invocation_id is not None  # noqa: S101 - set by the only caller
+    return ApprovalCase(
+        tenant_id=work.held.tenant_id,
+        session_id=work.held.id,
+        invocation_id=write.invocation_id,
+        position=work.held.position,
+        agent=f"{work.version.agent.name} v{work.version.number}",
+        agent_version_id=work.version.pk,
+        tool=tool.name,
+        tool_version=tool.version,
+        tier=tool.tier.value,
+        reversibility=tool.reversibility,
+        irreversible=tool.irreversible,
+        queue=tool.queue,
+        arguments=write.prepared.arguments,
+        preview=write.preview.as_json(),
+        effect=write.preview.effect,
+        target=write.preview.target,
+        sender=subject.sender,
+        money=write.preview.money,
+        policy_version=grants.policy_version(tool.name),
+        reasons=tuple((r.rule, r.effect.value, r.words) for r in verdict.reasons),
+        rationale=write.rationale,
+        subject_kind=subject.kind,
+        subject_id=subject.id,
+        subject_title=subject.title,
+        subject_text=subject.text,
+        requester=work.actor,
+        requested_at=write.at,
+        supersedes=write.supersedes,
+    )

@@ -1,0 +1,151 @@
+"""Sessions, the writes they propose, and the daily sums that limits are checked against.
+
+These rows are projections: every change is made in the statement that appends the event which explains it.
+They are the hot path, so they have no foreign-key constraints, and nothing that changes at each step stands
+in an index (docs/design/hotpath.md).
+"""
+
+from django.db import models
+from django.db.models import Q
+
+from agentops.agents.models import AgentVersion
+from agentops.kernel.ids import new_id
+from agentops.runtime.states import ENDED, InvocationState, SessionStatus
+from agentops.tenancy.models import Tenant
+
+
+class Priority(models.IntegerChoices):
+    """How urgent a session is. One class is worth ten minutes of waiting."""
+
+    URGENT = 3
+    HIGH = 2
+    NORMAL = 1
+    LOW = 0
+
+
+class Session(models.Model):
+    """One piece of work by one agent. Also the head of its own ledger stream (``position``)."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    agent_version = models.ForeignKey(AgentVersion, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    role = models.CharField(max_length=40)
+    planner = models.CharField(max_length=80, blank=True)
+    subject_kind = models.CharField(max_length=40)
+    subject_id = models.CharField(max_length=120)
+    title = models.CharField(max_length=200)
+    requester = models.CharField(max_length=254, blank=True)
+    customer_id = models.CharField(max_length=120, blank=True)
+
+    status = models.CharField(max_length=20, choices=[(s.value, s.value) for s in SessionStatus])
+    stop_code = models.CharField(max_length=40, blank=True)
+    outcome = models.CharField(max_length=20, blank=True)
+
+    priority = models.SmallIntegerField(choices=Priority, default=Priority.NORMAL)
+    rank_at = models.DateTimeField(help_text="When it became runnable, less ten minutes a priority class.")
+    wake_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    lease_owner = models.CharField(max_length=80, blank=True)
+    fence = models.IntegerField(default=0)
+
+    position = models.IntegerField(default=0)
+    steps = models.IntegerField(default=0)
+    writes = models.IntegerField(default=0)
+    attempts = models.SmallIntegerField(default=0)
+    gates = models.IntegerField(default=0)
+    worked_ms = models.BigIntegerField(default=0)
+    input_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    cost_micro = models.BigIntegerField(default=0)
+
+    created_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "session"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "subject_kind", "subject_id"],
+                condition=~Q(status__in=sorted(ENDED)),
+                name="one_open_session_a_subject",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=[s.value for s in SessionStatus]), name="session_status_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(status=SessionStatus.STOPPED) | ~Q(stop_code=""), name="a_stopped_session_has_a_code"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["rank_at"], condition=Q(status="queued"), name="session_claim"),
+            models.Index(fields=["id"], condition=Q(status="running"), name="session_running"),
+            models.Index(fields=["wake_at"], condition=Q(status="sleeping"), name="session_sleeping"),
+            models.Index(fields=["tenant", "-id"], name="session_newest_first"),
+            models.Index(fields=["tenant", "subject_id"], name="session_by_subject"),
+            models.Index(fields=["tenant", "customer_id"], name="session_by_customer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.status})"
+
+
+class Invocation(models.Model):
+    """A write that passed validation: asked for, intended, done, or not.
+
+    ``idempotency_key`` is held while the call is intended and for good once it took effect, and given up
+    when the call certainly had none, so the same business action can be tried again but never done twice.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    session_id = models.UUIDField()
+    tenant_id = models.UUIDField()
+    position = models.IntegerField(help_text="Where in the session's stream it was proposed.")
+    tool = models.CharField(max_length=80)
+    tool_version = models.IntegerField()
+    arguments = models.JSONField()
+    preview = models.JSONField()
+    state = models.CharField(max_length=20, choices=[(s.value, s.value) for s in InvocationState])
+    # NULL, not "": any number of calls hold no key.
+    idempotency_key = models.CharField(max_length=64, null=True, unique=True)  # noqa: DJ001
+    money_family = models.CharField(max_length=40, blank=True)
+    window_day = models.DateField(null=True)
+    rationale = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "invocation"
+        constraints = [
+            models.UniqueConstraint(fields=["session_id", "position"], name="one_write_a_step"),
+            models.CheckConstraint(
+                condition=Q(state__in=[s.value for s in InvocationState]), name="invocation_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["intended", "succeeded", "unknown"]) | Q(idempotency_key__isnull=False),
+                name="an_intended_call_holds_its_key",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool} ({self.state})"
+
+
+class MoneyWindow(models.Model):
+    """What tools of one money family have moved for one target on one business day, in minor units."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    tenant_id = models.UUIDField()
+    family = models.CharField(max_length=40)
+    target = models.CharField(max_length=160)
+    currency = models.CharField(max_length=3)
+    day = models.DateField()
+    total_minor = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "money_window"
+        constraints = [
+            models.CheckConstraint(condition=Q(total_minor__gte=0), name="a_daily_sum_is_never_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.family} for {self.target} on {self.day}: {self.total_minor} {self.currency}"

@@ -1,0 +1,169 @@
+"""Starting sessions, and bringing a parked one back to the queue."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from agentops.agents.models import Agent
+from agentops.kernel.canonical import JSON
+from agentops.kernel.clock import utcnow
+from agentops.kernel.errors import AgentOpsError
+from agentops.kernel.ids import new_id
+from agentops.ledger.append import Event, Statement, append
+from agentops.registry.planner import Subject
+from agentops.registry.role import Intake
+from agentops.registry.roles import get_role
+from agentops.runtime import doorbell, statements
+from agentops.runtime.models import Invocation, Session
+from agentops.runtime.record import conclude
+from agentops.runtime.states import InvocationState, SessionStatus, require_transition
+
+log = logging.getLogger(__name__)
+
+
+class CannotStart(AgentOpsError):
+    """A session that cannot be started: unknown work, an inactive agent, or one that is already open."""
+
+    code = "CANNOT_START"
+    next_step = "Open the session that is already there, or choose another agent."
+
+
+def start_session(*, agent: Agent, subject_id: str, actor: str) -> Session:
+    """Start a session of ``agent`` on a piece of its role's work. Raises CannotStart."""
+    subject = get_role(agent.role).load_subject(agent.tenant_id, subject_id)
+    if subject is None:
+        raise CannotStart("There is no such work.")
+    try:
+        with transaction.atomic():
+            session = _insert(agent, subject, actor)
+    except IntegrityError as error:
+        if "one_open_session_a_subject" not in str(error):
+            raise
+        raise CannotStart("A session is already working on this.") from error
+    return session
+
+
+@transaction.atomic
+def open_and_start(*, agent: Agent, intake: Intake, actor: str) -> Session:
+    """Record a request typed in by staff as a new piece of work, and start a session on it."""
+    subject_id = get_role(agent.role).open_subject(agent.tenant_id, intake)
+    return start_session(agent=agent, subject_id=subject_id, actor=actor)
+
+
+@transaction.atomic
+def start_waiting(*, agent: Agent, limit: int) -> int:
+    """Start sessions for work that waits for this agent's role, oldest first, and return how many.
+
+    Taking the work and starting its session are one transaction, so work is neither lost nor begun twice.
+    """
+    role = get_role(agent.role)
+    subjects = role.take_subjects(agent.tenant_id, limit)
+    for subject in subjects:
+        _insert(agent, subject, "intake")
+    return len(subjects)
+
+
+def _insert(agent: Agent, subject: Subject, actor: str) -> Session:
+    if not agent.is_active or agent.current_version is None:
+        raise CannotStart("The agent is not active.")
+    at = utcnow()
+    session = Session(
+        id=new_id(),
+        tenant_id=agent.tenant_id,
+        agent_version=agent.current_version,
+        role=agent.role,
+        subject_kind=subject.kind,
+        subject_id=subject.id,
+        title=subject.title[:200],
+        requester=subject.sender[:254],
+        customer_id=subject.customer_id or "",
+        status=SessionStatus.QUEUED,
+        created_by=actor,
+        created_at=at,
+        rank_at=at,
+    )
+    session.rank_at = at - session.priority * statements.CLASS_WORTH
+    session.save(force_insert=True)
+    opened = Event(
+        "session.opened",
+        actor,
+        {"agent": str(agent.current_version), "role": agent.role, "title": session.title},
+        {"subject": subject.id, "customer": subject.customer_id or ""},
+        {"sender": subject.sender, "text": subject.text, "received_at": subject.received_at.isoformat()},
+    )
+    _move(session, [opened], SessionStatus.QUEUED)
+    transaction.on_commit(doorbell.ring)
+    return session
+
+
+def _move(session: Session, events: Sequence[Event], before: SessionStatus, also: Sequence[Statement] = ()) -> None:
+    """Append ``events`` to a session that nobody holds, and put it in the queue."""
+    append(
+        stream=session.id,
+        tenant_id=session.tenant_id,
+        position=session.position,
+        events=events,
+        advance=Statement(
+            "head",
+            statements.RETURN_TO_QUEUE,
+            {
+                "session": session.id,
+                "position": session.position,
+                "count": len(events),
+                "before": before.value,
+                "at": utcnow(),
+            },
+        ),
+        also=also,
+    )
+    session.position += len(events)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What became of a request, as the session's stream will tell it. ``facts`` are the approval's own."""
+
+    invocation_id: UUID
+    request_id: UUID
+    verdict: str
+    actor: str
+    reason: str
+    facts: dict[str, JSON]
+
+
+_REFUSALS = {
+    "rejected": ("REJECTED", "A person rejected this.", "Do not propose it again; do what else is possible."),
+    "expired": ("EXPIRED", "Nobody decided in time, so nothing was done.", "Say so, and hand over to a person."),
+}
+
+
+def resume_after_decision(*, session_id: UUID, decided: Decided) -> None:
+    """Record a decision in the session's stream and queue the session, in the caller's transaction.
+
+    ``verdict`` is ``approved``, ``rejected`` or ``expired``; the last two end the call here. Raises
+    IllegalTransition when the session does not wait for a decision.
+    """
+    session = Session.objects.select_for_update().get(pk=session_id)
+    require_transition(SessionStatus(session.status), SessionStatus.QUEUED)
+    invocation = Invocation.objects.get(pk=decided.invocation_id, session_id=session_id)
+    facts = {**decided.facts, "tool": invocation.tool}
+    refs = {"invocation": str(decided.invocation_id), "request": str(decided.request_id)}
+    also: list[Statement] = []
+    payload: dict[str, JSON] = {"reason": decided.reason}
+    if decided.verdict in _REFUSALS:
+        code, message, next_step = _REFUSALS[decided.verdict]
+        words = f"{message} {decided.reason}".strip()
+        payload["result"] = {"code": code, "message": words, "next_step": next_step}
+        also = [conclude(invocation.pk, InvocationState.AWAITING_APPROVAL, InvocationState.REFUSED)]
+    event = Event(f"approval.{decided.verdict}", decided.actor, facts, refs, payload)
+    _move(session, [event], SessionStatus.WAITING_APPROVAL, also)
+    transaction.on_commit(doorbell.ring)
+
+
+def return_to_queue(*, session: Session, before: SessionStatus, event: Event) -> None:
+    """Queue a session whose lease ran out or whose time to wake has come. Raises StaleStream."""
+    require_transition(before, SessionStatus.QUEUED)
+    _move(session, [event], before)

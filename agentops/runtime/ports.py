@@ -1,0 +1,99 @@
+"""What the runtime needs from outside itself. Settings name the implementation."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Any, Protocol, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from agentops.kernel.money import Money
+
+
+@dataclass(frozen=True)
+class ApprovalCase:
+    """A proposed call as it goes before a person. Everything here is frozen and covered by one digest.
+
+    ``reasons`` are the rules that fired as (rule, effect, words). ``rationale`` is the planner's claim,
+    ``subject_text`` comes from outside; both are untrusted. ``supersedes`` is the voided request that this
+    one replaces because the record changed.
+    """
+
+    tenant_id: UUID
+    session_id: UUID
+    invocation_id: UUID
+    position: int
+    agent: str
+    agent_version_id: UUID
+    tool: str
+    tool_version: int
+    tier: str
+    reversibility: str
+    irreversible: bool
+    queue: str
+    arguments: dict[str, Any]
+    preview: dict[str, Any]
+    effect: str
+    target: str
+    sender: str
+    money: Money | None
+    policy_version: str
+    reasons: tuple[tuple[str, str, str], ...]
+    rationale: str
+    subject_kind: str
+    subject_id: str
+    subject_title: str
+    subject_text: str
+    requester: str
+    requested_at: datetime
+    supersedes: UUID | None = None
+
+
+class ApprovalState(StrEnum):
+    """What became of a request."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    VOIDED = "voided"
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """The state of a request as the runtime sees it, with the preview and the rules that the person saw.
+
+    ``person`` and ``reason`` are empty while pending.
+    """
+
+    request_id: UUID
+    state: ApprovalState
+    person: str = ""
+    reason: str = ""
+    preview: dict[str, Any] | None = None
+    policy_version: str = ""
+
+
+class ApprovalGate(Protocol):
+    """People who decide. Implemented by the approvals app."""
+
+    def open(self, case: ApprovalCase) -> UUID:
+        """Record a request, in the caller's transaction, and return its id."""
+
+    def resolution(self, invocation_id: UUID) -> Resolution:
+        """Return what became of the newest request for this call."""
+
+    def void(self, request_id: UUID, reason: str) -> None:
+        """Withdraw an approved request because what was shown no longer holds, in the caller's transaction."""
+
+    def expire_due(self, limit: int) -> int:
+        """Expire requests past their time, each in its own transaction, and return how many."""
+
+
+@cache
+def approval_gate() -> ApprovalGate:
+    """Return the gate that ``settings.APPROVAL_GATE`` names."""
+    return cast("ApprovalGate", import_string(settings.APPROVAL_GATE)())

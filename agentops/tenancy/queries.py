@@ -1,0 +1,22 @@
+"""Who may see which tenant."""
+
+from uuid import UUID
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+from agentops.tenancy.models import Membership, Role, Tenant
+
+
+def tenants_of(user: AbstractBaseUser | AnonymousUser) -> list[Tenant]:
+    """Return the tenants that ``user`` belongs to, by name. Nobody belongs to none by being a superuser."""
+    if not user.is_authenticated:
+        return []
+    return list(Tenant.objects.filter(memberships__user_id=user.pk).distinct().order_by("name"))
+
+
+def roles_in(user: AbstractBaseUser | AnonymousUser, tenant_id: UUID) -> frozenset[Role]:
+    """Return what ``user`` does in the tenant, empty for an outsider."""
+    if not user.is_authenticated:
+        return frozenset()
+    rows = Membership.objects.filter(user_id=user.pk, tenant_id=tenant_id).values_list("role", flat=True)
+    return frozenset(Role(role) for role in rows)

@@ -1,0 +1,105 @@
+"""The runtime's door to people: implements ``agentops.runtime.ports.ApprovalGate``."""
+
+import secrets
+from uuid import UUID
+
+from django.db import transaction
+
+from agentops.kernel.clock import utcnow
+from agentops.kernel.errors import AgentOpsError
+from agentops.kernel.ids import new_id
+from agentops.runtime.ports import ApprovalCase, ApprovalState, Resolution
+from approvals import live
+from approvals.digest import request_digest
+from approvals.models import ApprovalQueue, ApprovalRequest
+from approvals.operations import expire_request, expired_requests
+
+
+class NoQueue(AgentOpsError):
+    """A tool names a queue that the tenant does not have."""
+
+    code = "NO_QUEUE"
+    next_step = "Make the queue in the admin."
+
+
+class Gate:
+    """Requests in PostgreSQL, decided in the browser."""
+
+    def open(self, case: ApprovalCase) -> UUID:
+        """Record a request, in the caller's transaction, and return its id. Raises NoQueue."""
+        queue = ApprovalQueue.objects.filter(tenant_id=case.tenant_id, slug=case.queue).first()
+        if queue is None:
+            raise NoQueue(f"tenant {case.tenant_id} has no queue {case.queue!r}")
+        expires_at, nonce = case.requested_at + queue.decide_within, secrets.token_hex(16)
+        request = ApprovalRequest.objects.create(
+            id=new_id(),
+            queue=queue,
+            nonce=nonce,
+            digest=request_digest(case, expires_at=expires_at, nonce=nonce),
+            created_at=case.requested_at,
+            expires_at=expires_at,
+            money_minor=case.money.minor if case.money else None,
+            money_currency=case.money.currency if case.money else "",
+            reasons=[list(reason) for reason in case.reasons],
+            supersedes_id=case.supersedes,
+            **{name: getattr(case, name) for name in _COPIED},
+        )
+        live.announce(case.tenant_id)
+        return request.pk
+
+    def resolution(self, invocation_id: UUID) -> Resolution:
+        """Return what became of the newest request for this call."""
+        request = ApprovalRequest.objects.filter(invocation_id=invocation_id).order_by("-id")[:1].get()
+        decision = request.decisions.select_related("person").order_by("-at").first()
+        return Resolution(
+            request_id=request.pk,
+            state=ApprovalState(request.state),
+            person=f"user:{decision.person.get_username()}" if decision else "",
+            reason=decision.reason if decision else request.void_reason,
+            preview=request.preview,
+            policy_version=request.policy_version,
+        )
+
+    def void(self, request_id: UUID, reason: str) -> None:
+        """Withdraw an approved request because what was shown no longer holds, in the caller's transaction."""
+        changed = ApprovalRequest.objects.filter(pk=request_id, state=ApprovalState.APPROVED).update(
+            state=ApprovalState.VOIDED, void_reason=reason[:300]
+        )
+        if changed != 1:
+            raise RuntimeError(f"request {request_id} is not an approved one")
+        live.announce(ApprovalRequest.objects.values_list("tenant_id", flat=True).get(pk=request_id))
+
+    def expire_due(self, limit: int) -> int:
+        """Expire requests past their time, each in its own transaction, and return how many."""
+        done = 0
+        for request_id in expired_requests(now=utcnow(), limit=limit):
+            with transaction.atomic():
+                done += expire_request(request_id=request_id, now=utcnow())
+        return done
+
+
+_COPIED = (
+    "tenant_id",
+    "session_id",
+    "invocation_id",
+    "position",
+    "agent",
+    "agent_version_id",
+    "requester",
+    "tool",
+    "tool_version",
+    "tier",
+    "reversibility",
+    "irreversible",
+    "arguments",
+    "preview",
+    "effect",
+    "target",
+    "policy_version",
+    "rationale",
+    "subject_kind",
+    "subject_id",
+    "subject_title",
+    "subject_text",
+    "sender",
+)

@@ -1,0 +1,130 @@
+"""Queues, requests and decisions.
+
+A request is frozen when it is made: everything a person is shown stands in its row, and ``digest`` covers
+all of it. Only its state and closing time change afterwards, once.
+"""
+
+import base64
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from agentops.kernel.ids import new_id
+from agentops.runtime.ports import ApprovalState
+from agentops.tenancy.models import Tenant
+
+
+class ApprovalQueue(models.Model):
+    """Requests that one group of people decides."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    slug = models.SlugField()
+    name = models.CharField(max_length=80)
+    description = models.CharField(max_length=200, blank=True)
+    decide_within = models.DurationField(
+        help_text="A request that nobody decided in this time expires, and nothing runs."
+    )
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "slug"], name="queue_slugs_are_unique_in_a_tenant")]
+        permissions = [("decide_queue", "Can decide requests of this queue")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ApprovalRequest(models.Model):
+    """One proposed call, as it goes before a person."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
+    queue = models.ForeignKey(ApprovalQueue, on_delete=models.PROTECT, related_name="requests")
+    session_id = models.UUIDField(db_index=True)
+    invocation_id = models.UUIDField(db_index=True)
+    position = models.IntegerField()
+    agent = models.CharField(max_length=120)
+    agent_version_id = models.UUIDField()
+    requester = models.CharField(max_length=150)
+    tool = models.CharField(max_length=80)
+    tool_version = models.IntegerField()
+    tier = models.CharField(max_length=12)
+    reversibility = models.CharField(max_length=200)
+    irreversible = models.BooleanField()
+    arguments = models.JSONField()
+    preview = models.JSONField()
+    effect = models.TextField()
+    target = models.CharField(max_length=200)
+    money_minor = models.BigIntegerField(null=True)
+    money_currency = models.CharField(max_length=3, blank=True)
+    policy_version = models.CharField(max_length=60)
+    reasons = models.JSONField()
+    rationale = models.TextField(blank=True)
+    subject_kind = models.CharField(max_length=40)
+    subject_id = models.CharField(max_length=120)
+    subject_title = models.TextField()
+    subject_text = models.TextField()
+    sender = models.CharField(max_length=254, blank=True)
+    nonce = models.CharField(max_length=32)
+    digest = models.CharField(max_length=64)
+    supersedes = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="successors")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    state = models.CharField(max_length=10, choices=[(s.value, s.value) for s in ApprovalState], default="pending")
+    closed_at = models.DateTimeField(null=True)
+    void_reason = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        ordering = ["expires_at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["invocation_id"],
+                condition=Q(state__in=["pending", "approved"]),
+                name="one_open_request_a_call",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="pending") ^ Q(closed_at__isnull=False), name="a_closed_request_has_a_time"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["tenant", "expires_at", "id"], condition=Q(state="pending"), name="request_pending"),
+            models.Index(fields=["tenant", "-closed_at", "-id"], condition=~Q(state="pending"), name="request_closed"),
+            models.Index(fields=["expires_at"], condition=Q(state="pending"), name="request_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.effect}"
+
+    @property
+    def code(self) -> str:
+        """The short name that people use, from the random end of the id."""
+        return "AR-" + base64.b32encode(self.id.bytes[-5:]).decode()
+
+
+class Verdict(models.TextChoices):
+    """What a person can say."""
+
+    APPROVE = "approve", "Approved"
+    REJECT = "reject", "Rejected"
+
+
+class Decision(models.Model):
+    """What one person decided, about exactly what the digest covers."""
+
+    request = models.ForeignKey(ApprovalRequest, on_delete=models.PROTECT, related_name="decisions")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    verdict = models.CharField(max_length=8, choices=Verdict)
+    reason = models.CharField(max_length=1000, blank=True)
+    checked = models.CharField("what was checked", max_length=1000, blank=True)
+    digest = models.CharField(max_length=64)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["request", "person"], name="a_person_decides_once"),
+            models.CheckConstraint(condition=Q(verdict="approve") | ~Q(reason=""), name="a_rejection_has_a_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} by {self.person}"

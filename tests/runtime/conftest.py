@@ -1,0 +1,28 @@
+from collections.abc import Iterator
+
+import pytest
+
+from agentops.agents.models import Agent
+from agentops.agents.operations import create_agent
+from agentops.registry import roles
+from tests.factories.people import Cast, make_cast
+from tests.factories.toy import Toy
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Toy]:
+    """The toy role as the only role of the installation."""
+    toy = Toy()
+    spec = toy.spec()
+    monkeypatch.setattr(roles, "all_roles", lambda: (spec,))
+    return toy
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    return make_cast()
+
+
+@pytest.fixture
+def agent(toy: Toy, cast: Cast) -> Agent:
+    return create_agent(tenant_id=cast.tenant.pk, role=roles.get_role("toy"), name="Payer", actor="user:bob")

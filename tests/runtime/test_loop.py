@@ -1,0 +1,308 @@
+"""One step after the other, through the door that workers use."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from agentops.agents.models import Agent, Threshold, ToolGrant
+from agentops.kernel.errors import FailureKind
+from agentops.ledger.models import LedgerEvent
+from agentops.ledger.queries import payload_of
+from agentops.llm.scripted import ScriptedPlanner
+from agentops.registry.planner import FinalAnswer, Malformed, PlannerUnavailable, ToolCall, Usage
+from agentops.registry.tool import OutcomeUnknown, ToolFailure
+from agentops.runtime.dispatch import work_until_quiet
+from agentops.runtime.models import Invocation, MoneyWindow, Session
+from agentops.runtime.operations import start_session
+from agentops.runtime.sweep import sweep_once
+from approvals.models import ApprovalRequest, Verdict
+from approvals.operations import decide_request
+from tests.factories.people import Cast
+from tests.factories.toy import Toy
+
+pytestmark = pytest.mark.django_db
+
+DONE = FinalAnswer("All done.", verified=("paid",))
+
+
+def pay(minor: object = 500, account: str = "a-1") -> ToolCall:
+    return ToolCall("pay", {"account": account, "minor": minor}, "The customer asked for it.")
+
+
+def work(toy: Toy, agent: Agent, *script: object, work_id: str = "w-1") -> Session:
+    """Run a scripted session as far as it goes."""
+    toy.add_work(work_id)
+    toy.taken.add(work_id)
+    toy.planner = ScriptedPlanner(script)
+    session = start_session(agent=agent, subject_id=work_id, actor="user:bob")
+    work_until_quiet()
+    session.refresh_from_db()
+    return session
+
+
+def events(session: Session) -> list[str]:
+    return list(LedgerEvent.objects.filter(stream=session.pk).order_by("position").values_list("type", flat=True))
+
+
+def decide(cast: Cast, verdict: Verdict, reason: str = "") -> ApprovalRequest:
+    request = ApprovalRequest.objects.filter(state="pending").get()
+    decide_request(
+        request_id=request.pk,
+        person=cast.alice,
+        verdict=verdict,
+        digest=request.digest,
+        reason=reason,
+        now=timezone.now(),
+    )
+    return request
+
+
+def test_small_payment_runs_once(toy: Toy, agent: Agent) -> None:
+    session = work(toy, agent, ToolCall("look", {"account": "a-1"}), pay(), DONE)
+    assert (session.status, session.outcome, session.steps) == ("finished", "refunded", 3)
+    assert toy.vendor.balances["a-1"] == 99_500
+    assert events(session) == [
+        "session.opened",
+        "session.claimed",
+        "call.read",
+        "call.intended",
+        "call.succeeded",
+        "session.finished",
+    ]
+    assert Invocation.objects.get().state == "succeeded"
+    assert MoneyWindow.objects.get().total_minor == 500
+
+
+def test_amount_above_the_limit_waits_and_runs_once_when_approved(toy: Toy, agent: Agent, cast: Cast) -> None:
+    session = work(toy, agent, pay(5000), DONE)
+    assert (session.status, session.gates) == ("waiting_approval", 1)
+    assert toy.vendor.calls == []
+    decide(cast, Verdict.APPROVE)
+    work_until_quiet()
+    session.refresh_from_db()
+    assert (session.status, session.outcome) == ("finished", "refunded")
+    assert toy.vendor.balances["a-1"] == 95_000
+    assert len(toy.vendor.calls) == 1
+    assert events(session)[2:] == [
+        "approval.requested",
+        "approval.approved",
+        "session.claimed",
+        "call.intended",
+        "call.succeeded",
+        "session.finished",
+    ]
+
+
+def test_rejection_executes_nothing_and_the_session_still_answers(toy: Toy, agent: Agent, cast: Cast) -> None:
+    session = work(toy, agent, pay(5000), FinalAnswer("Not paid.", blocked=("payment",)))
+    decide(cast, Verdict.REJECT, "Not ours to pay.")
+    work_until_quiet()
+    session.refresh_from_db()
+    assert (session.status, session.outcome) == ("finished", "no action")
+    assert toy.vendor.calls == []
+    assert Invocation.objects.get().state == "refused"
+
+
+def test_expiry_executes_nothing_and_the_session_still_answers(toy: Toy, agent: Agent, cast: Cast) -> None:
+    session = work(toy, agent, pay(5000), FinalAnswer("Nobody decided."))
+    ApprovalRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert sweep_once() == 1
+    work_until_quiet()
+    session.refresh_from_db()
+    assert session.status == "finished"
+    assert ApprovalRequest.objects.get().state == "expired"
+    assert "approval.expired" in events(session)
+    assert toy.vendor.calls == []
+
+
+def test_splitting_an_amount_does_not_help(toy: Toy, agent: Agent) -> None:
+    session = work(toy, agent, pay(2000), pay(501), DONE)
+    assert session.status == "waiting_approval"
+    assert toy.vendor.balances["a-1"] == 98_000
+
+
+def test_record_changed_after_approval_voids_it_and_asks_again(toy: Toy, agent: Agent, cast: Cast) -> None:
+    session = work(toy, agent, pay(5000), DONE)
+    first = decide(cast, Verdict.APPROVE)
+    toy.vendor.balances["a-1"] -= 1
+    toy.vendor.versions["a-1"] += 1
+    work_until_quiet()
+    session.refresh_from_db()
+    first.refresh_from_db()
+    assert (session.status, first.state) == ("waiting_approval", "voided")
+    assert toy.vendor.calls == []
+    second = decide(cast, Verdict.APPROVE)
+    assert second.supersedes_id == first.pk
+    work_until_quiet()
+    assert toy.vendor.balances["a-1"] == 94_999
+
+
+def test_rules_changed_after_approval_void_it(toy: Toy, agent: Agent, cast: Cast) -> None:
+    work(toy, agent, pay(5000), DONE)
+    first = decide(cast, Verdict.APPROVE)
+    Threshold.objects.update(value=100)
+    work_until_quiet()
+    first.refresh_from_db()
+    assert first.state == "voided"
+    assert toy.vendor.calls == []
+
+
+def test_grant_withdrawn_after_approval_refuses(toy: Toy, agent: Agent, cast: Cast) -> None:
+    session = work(toy, agent, pay(5000), DONE)
+    first = decide(cast, Verdict.APPROVE)
+    ToolGrant.objects.filter(tool="pay").update(dial="observe")
+    work_until_quiet()
+    first.refresh_from_db()
+    session.refresh_from_db()
+    assert (first.state, session.status) == ("voided", "finished")
+    assert toy.vendor.calls == []
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (ToolCall("shout", {}), "UNKNOWN_TOOL"),
+        (ToolCall("pay", {"account": "a-1", "minor": "5"}), "VALIDATION"),
+        (ToolCall("pay", {"account": "a-1", "minor": 5, "extra": 1}), "VALIDATION"),
+        (ToolCall("pay", {"account": "a" * 100_000, "minor": 5}), "VALIDATION"),
+        (pay(0), "VALIDATION"),
+        (pay(-5), "VALIDATION"),
+        (pay(12.5), "VALIDATION"),
+        (pay(float("nan")), "VALIDATION"),
+        (pay(500.0), "VALIDATION"),
+        (pay(account="b-1"), "NOT_FOUND"),
+        (pay(account="nobody"), "NOT_FOUND"),
+        (pay(200_000), "VALIDATION"),
+        (ToolCall("pay", '{"account": "a-1", "minor": 1, "minor": 2}'), "BAD_JSON"),
+        (ToolCall("pay", '{"account": "a-1", "minor": NaN}'), "BAD_JSON"),
+        (ToolCall("pay", '{"account": "a-1"'), "BAD_JSON"),
+        (ToolCall("pay", "[1]"), "BAD_JSON"),
+        (ToolCall("note", {"text": "a\x00b"}), "NOT_CANONICAL"),
+    ],
+)
+def test_bad_proposal_is_refused_and_visible(toy: Toy, agent: Agent, call: ToolCall, code: str) -> None:
+    session = work(toy, agent, call, DONE)
+    assert session.status == "finished"
+    refused = LedgerEvent.objects.get(stream=session.pk, type="call.refused")
+    assert refused.facts["code"] == code
+    assert toy.vendor.calls == []
+    assert toy.notes == []
+
+
+def test_foreign_and_unknown_records_are_refused_in_the_same_words(toy: Toy, agent: Agent) -> None:
+    work(toy, agent, pay(account="b-1"), pay(account="nobody"), DONE)
+    told = [o["message"] for o in _results("call.refused")]
+    assert told[0] == told[1]
+
+
+def _results(type_: str) -> list[dict[str, str]]:
+    found = LedgerEvent.objects.filter(type=type_).order_by("position")
+    return [payload_of(event.stream, event.position)["result"] for event in found]
+
+
+def test_vendor_answers_success_after_the_connection_broke(toy: Toy, agent: Agent) -> None:
+    toy.vendor.after.append(ConnectionResetError("gone"))
+    session = work(toy, agent, pay(), DONE)
+    assert session.status == "finished"
+    assert toy.vendor.balances["a-1"] == 99_500
+    assert Invocation.objects.get().state == "succeeded"
+
+
+def test_vendor_that_cannot_be_asked_leaves_it_to_a_person(toy: Toy, agent: Agent) -> None:
+    toy.vendor.after.append(OutcomeUnknown("timed out"))
+    toy.vendor.deaf = True
+    session = work(toy, agent, pay(), DONE)
+    assert (session.status, session.stop_code) == ("stopped", "OUTCOME_UNKNOWN")
+    assert Invocation.objects.filter(tool="pay").get().state == "unknown"
+    assert toy.handed_over == ["OUTCOME_UNKNOWN"]
+
+
+def test_retryable_failure_sleeps_and_goes_on_with_the_same_key(toy: Toy, agent: Agent) -> None:
+    toy.vendor.before.append(ToolFailure(FailureKind.RATE_LIMIT, "slow down", retry_after=30))
+    session = work(toy, agent, pay(), DONE)
+    assert session.status == "sleeping"
+    assert session.wake_at is not None
+    assert session.wake_at > timezone.now() + timedelta(seconds=25)
+    Session.objects.update(wake_at=timezone.now())
+    sweep_once()
+    work_until_quiet()
+    session.refresh_from_db()
+    assert session.status == "finished"
+    assert len(set(toy.vendor.calls)) == 1
+    assert toy.vendor.balances["a-1"] == 99_500
+
+
+def test_final_failure_gives_back_amount_and_key(toy: Toy, agent: Agent) -> None:
+    toy.vendor.before.append(ToolFailure(FailureKind.CONFLICT, "changed"))
+    session = work(toy, agent, pay(), pay(), DONE)
+    assert session.status == "finished"
+    assert toy.vendor.balances["a-1"] == 99_500
+    assert MoneyWindow.objects.get().total_minor == 500
+
+
+def test_same_action_twice_is_refused_as_done(toy: Toy, agent: Agent) -> None:
+    session = work(toy, agent, pay(), pay(), DONE)
+    assert session.status == "finished"
+    assert toy.vendor.balances["a-1"] == 99_500
+    assert _results("call.refused")[0]["code"] == "ALREADY_DONE"
+
+
+def test_step_budget_ends_in_a_named_stop_with_a_hand_over(toy: Toy, agent: Agent) -> None:
+    agent.current_version.max_steps = 3
+    agent.current_version.save()
+    session = work(toy, agent, *[ToolCall("note", {"text": f"note {n}"}) for n in range(9)])
+    assert (session.status, session.stop_code, session.outcome) == ("stopped", "BUDGET_STEPS", "escalated")
+    assert len(toy.notes) == 3
+    assert toy.handed_over == ["BUDGET_STEPS"]
+
+
+def test_cost_budget_stops(toy: Toy, agent: Agent) -> None:
+    toy.add_work("w-9")
+    toy.taken.add("w-9")
+    toy.planner = ScriptedPlanner(
+        [ToolCall("note", {"text": f"note {n}"}) for n in range(9)], usage=Usage("m", 10, 10, 600_000)
+    )
+    session = start_session(agent=agent, subject_id="w-9", actor="user:bob")
+    work_until_quiet()
+    session.refresh_from_db()
+    assert (session.stop_code, session.cost_micro) == ("BUDGET_COST", 1_200_000)
+
+
+def test_model_that_cannot_be_reached_is_tried_three_times(toy: Toy, agent: Agent) -> None:
+    gone = PlannerUnavailable(FailureKind.UNAVAILABLE, "no answer")
+    session = work(toy, agent, gone, DONE)
+    for _ in range(2):
+        assert session.status == "sleeping"
+        Session.objects.update(wake_at=timezone.now())
+        sweep_once()
+        work_until_quiet()
+        session.refresh_from_db()
+    assert (session.status, session.stop_code) == ("stopped", "MODEL_UNAVAILABLE")
+    assert toy.handed_over == ["MODEL_UNAVAILABLE"]
+
+
+def test_model_that_cannot_be_read_gets_one_more_chance(toy: Toy, agent: Agent) -> None:
+    assert work(toy, agent, Malformed("two calls"), DONE).status == "finished"
+    session = work(toy, agent, Malformed("two calls"), Malformed("two calls"), work_id="w-2")
+    assert (session.status, session.stop_code) == ("stopped", "MODEL_MALFORMED")
+
+
+def test_planner_that_repeats_what_was_refused_is_stopped(toy: Toy, agent: Agent) -> None:
+    session = work(toy, agent, *[pay(0)] * 9)
+    assert (session.status, session.stop_code) == ("stopped", "LOOP_REFUSED")
+
+
+def test_failure_inside_the_program_hands_over(toy: Toy, agent: Agent) -> None:
+    session = work(toy, agent)
+    assert (session.status, session.stop_code) == ("stopped", "INTERNAL")
+    assert toy.handed_over == ["INTERNAL"]
+
+
+def test_waiting_work_is_taken_in_once(toy: Toy, agent: Agent) -> None:
+    toy.planner = ScriptedPlanner([DONE])
+    for number in range(5):
+        toy.add_work(f"w-{number}")
+    assert (sweep_once(), sweep_once()) == (5, 0)
+    assert work_until_quiet() == 5
+    assert Session.objects.filter(status="finished").count() == 5
