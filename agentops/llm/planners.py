@@ -1,0 +1,37 @@
+"""Which planner a role's sessions get."""
+
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+from agentops.llm.configuration import ModelChoice, model_choice
+from agentops.llm.context import assemble, context_record
+from agentops.registry.planner import PlanContext, Planner
+from agentops.registry.role import RoleSpec
+
+
+def planner_for(role: RoleSpec) -> Planner:
+    """Return the configured model, or the role's offline playbook when none is. Raises BadModelSetting."""
+    choice = model_choice()
+    if choice is None:
+        return role.playbook()
+    return _model_planner(choice, _salt(settings.SECRET_KEY))
+
+
+def record_of(context: PlanContext) -> dict[str, Any]:
+    """Return the description of what a model is sent for ``context``, to be stored with the step."""
+    return context_record(assemble(context, salt=_salt(settings.SECRET_KEY)))
+
+
+@lru_cache(maxsize=8)
+def _model_planner(choice: ModelChoice, salt: bytes) -> Planner:
+    # The providers' libraries take seconds to import; a process that never calls a model is spared them.
+    from agentops.llm.model import ModelPlanner  # noqa: PLC0415
+
+    return ModelPlanner(choice, salt=salt)
+
+
+def _salt(secret_key: str) -> bytes:
+    return salted_hmac("agentops.llm.untrusted", "marker", secret=secret_key, algorithm="sha256").digest()
