@@ -1,0 +1,266 @@
+"""Staff screens of the desk's tables: orders, payments and operations to be read, and the undo that tools promise."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import F, Model, QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin, TabularInline
+
+from agentops.kernel.clock import utcnow
+from agentops.tenancy.models import Tenant
+from agentops.tenancy.queries import tenants_of
+from support_agent import models
+from support_agent.connectors.recall import Recall, recall_reply
+
+
+class DeskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+    """Shows rows of the person's own tenants. Only the fields in ``editable`` can be changed."""
+
+    editable: tuple[str, ...] = ()
+    list_filter: tuple[Any, ...] = ("tenant",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return rows of the person's tenants; a superuser has no others either."""
+        rows: QuerySet[Any] = super().get_queryset(request).filter(tenant__in=tenants_of(request.user))
+        return rows
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        """Return every field of an existing row that is not in ``editable``."""
+        if obj is None:
+            return ()
+        names = (field.name for field in self.opts.fields)
+        return tuple(name for name in names if name not in self.editable)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Rows come from the desk itself."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Rows stay."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save, and move the version so that a decision made on the former state does not go through."""
+        super().save_model(request, obj, form, change)
+        if change and hasattr(obj, "version"):
+            type(obj).objects.filter(pk=obj.pk).update(version=F("version") + 1)
+
+
+class ReadInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
+    """Rows that belong to another row, to be read."""
+
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nothing is added here."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nothing is changed here."""
+        return False
+
+
+class MethodInline(ReadInline):
+    """Payment methods of a customer."""
+
+    model = models.PaymentMethod
+    fields = ("ref", "kind", "brand", "last_four", "balance_minor", "currency")
+
+
+class VariantInline(ReadInline):
+    """Variants of a product."""
+
+    model = models.Variant
+    fields = ("ref", "options", "price_minor", "currency", "available")
+
+
+class LineInline(ReadInline):
+    """Lines of an order."""
+
+    model = models.OrderLine
+    fields = ("number", "name", "variant_ref", "options", "price_minor")
+
+
+class PaymentInline(ReadInline):
+    """Payment history of an order."""
+
+    model = models.Payment
+    fields = ("number", "kind", "amount_minor", "payment_method_ref", "operation_key")
+
+
+class FulfilmentInline(ReadInline):
+    """Parcels of an order."""
+
+    model = models.Fulfilment
+    fields = ("tracking_ids", "variant_refs")
+
+
+class MessageInline(ReadInline):
+    """What was written on a ticket."""
+
+    model = models.TicketMessage
+    fields = ("kind", "body", "created_at", "release_at", "recalled_at")
+
+
+@admin.register(models.Customer)
+class CustomerAdmin(DeskAdmin):
+    """Customers; contact details can be corrected."""
+
+    editable = ("first_name", "last_name", "email", "address1", "address2", "city", "state", "country", "zip")
+    list_display = ("ref", "first_name", "last_name", "email", "city")
+    search_fields = ("ref", "first_name", "last_name", "email")
+    list_filter = ("tenant", "country")
+    inlines = (MethodInline,)
+
+
+@admin.register(models.PaymentMethod)
+class PaymentMethodAdmin(DeskAdmin):
+    """Payment methods, to be read."""
+
+    list_display = ("ref", "customer", "kind", "last_four", "balance_minor", "currency")
+    list_select_related = ("customer",)
+    search_fields = ("ref", "customer__ref", "customer__email")
+    list_filter = ("tenant", "kind")
+
+
+@admin.register(models.Product)
+class ProductAdmin(DeskAdmin):
+    """Products; the name can be changed."""
+
+    editable = ("name",)
+    list_display = ("ref", "name")
+    search_fields = ("ref", "name")
+    inlines = (VariantInline,)
+
+
+@admin.register(models.Variant)
+class VariantAdmin(DeskAdmin):
+    """Variants; price and availability can be changed."""
+
+    editable = ("price_minor", "available")
+    list_display = ("ref", "product", "price_minor", "currency", "available")
+    list_select_related = ("product",)
+    search_fields = ("ref", "product__name")
+    list_filter = ("tenant", "available")
+
+
+@admin.register(models.Order)
+class OrderAdmin(DeskAdmin):
+    """Orders with lines, payment history and parcels, to be read."""
+
+    list_display = ("ref", "customer", "status", "currency", "placed_at")
+    list_select_related = ("customer",)
+    search_fields = ("ref", "customer__ref", "customer__email")
+    list_filter = ("tenant", "status")
+    inlines = (LineInline, PaymentInline, FulfilmentInline)
+
+
+@admin.register(models.OrderLine)
+class OrderLineAdmin(DeskAdmin):
+    """Order lines, to be read."""
+
+    list_display = ("order", "number", "name", "variant_ref", "price_minor")
+    list_select_related = ("order",)
+    search_fields = ("order__ref", "variant_ref", "name")
+
+
+@admin.register(models.Fulfilment)
+class FulfilmentAdmin(DeskAdmin):
+    """Parcels, to be read."""
+
+    list_display = ("order", "tracking_ids", "variant_refs")
+    list_select_related = ("order",)
+    search_fields = ("order__ref",)
+
+
+@admin.register(models.Payment)
+class PaymentAdmin(DeskAdmin):
+    """Payment histories, to be read."""
+
+    list_display = ("order", "number", "kind", "amount_minor", "payment_method_ref", "operation_key")
+    list_select_related = ("order",)
+    search_fields = ("order__ref", "payment_method_ref", "operation_key")
+    list_filter = ("tenant", "kind")
+
+
+@admin.register(models.Ticket)
+class TicketAdmin(DeskAdmin):
+    """Tickets; a person can set the status."""
+
+    editable = ("status",)
+    list_display = ("ref", "subject", "sender", "status", "received_at")
+    search_fields = ("ref", "subject", "sender", "body")
+    list_filter = ("tenant", "status")
+    inlines = (MessageInline,)
+
+
+@admin.register(models.TicketMessage)
+class TicketMessageAdmin(DeskAdmin):
+    """Drafts, replies and notes. Drafts can be deleted, replies recalled while they have not left."""
+
+    list_display = ("ticket", "kind", "created_at", "release_at", "recalled_at")
+    list_select_related = ("ticket",)
+    search_fields = ("ticket__ref", "body")
+    list_filter = ("tenant", "kind")
+    actions = ("recall_replies",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """A draft reached nobody and can go; a whole selection is not deleted blindly."""
+        return (
+            isinstance(obj, models.TicketMessage)
+            and obj.kind == models.MessageKind.DRAFT
+            and request.user.has_perm("support_agent.delete_ticketmessage")
+        )
+
+    @admin.action(description="Recall reply", permissions=["change"])
+    def recall_replies(self, request: HttpRequest, queryset: QuerySet[models.TicketMessage]) -> None:
+        """Recall each selected reply that has not left, and say what became of the others."""
+        for message in queryset.select_related("ticket"):
+            outcome = recall_reply(message_id=message.pk, now=utcnow())
+            level = messages.SUCCESS if outcome is Recall.RECALLED else messages.WARNING
+            self.message_user(request, _RECALL_WORDS[outcome].format(ticket=message.ticket.ref), level)
+            if outcome is Recall.RECALLED:
+                self.log_change(request, message, "Recalled the reply.")
+
+
+_RECALL_WORDS = {
+    Recall.RECALLED: "The reply on ticket {ticket} was recalled; the ticket is now with a person.",
+    Recall.TOO_LATE: "The reply on ticket {ticket} has left already.",
+    Recall.ALREADY: "The reply on ticket {ticket} was recalled before.",
+    Recall.NOT_A_REPLY: "What is selected on ticket {ticket} is not a reply.",
+}
+
+
+@admin.register(models.Article)
+class ArticleAdmin(DeskAdmin):
+    """The knowledge base, written by staff."""
+
+    editable = ("title", "body")
+    fields = ("tenant", "ref", "title", "body")
+    list_display = ("ref", "title")
+    search_fields = ("ref", "title", "body")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return whether the person may write articles."""
+        return request.user.has_perm("support_agent.add_article")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Return whether the person may delete articles."""
+        return request.user.has_perm("support_agent.delete_article")
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer the person's own tenants."""
+        if db_field.name == "tenant":
+            kwargs["queryset"] = Tenant.objects.filter(pk__in=[tenant.pk for tenant in tenants_of(request.user)])
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+
+@admin.register(models.DeskOperation)
+class DeskOperationAdmin(DeskAdmin):
+    """Writes that happened, to be read."""
+
+    list_display = ("at", "action", "key")
+    search_fields = ("key", "action")
+    list_filter = ("tenant", "action")

@@ -1,0 +1,270 @@
+"""The embedded desk: the port on this program's own PostgreSQL tables.
+
+Rows are locked in one order (operation key, customer, payment methods by ref, order, ticket), so two
+writes wait for each other and never deadlock.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import F
+
+from agentops.kernel.canonical import NotCanonical, digest
+from agentops.kernel.errors import FailureKind
+from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, Result, ToolFailure
+from support_agent import models
+from support_agent.connectors import reading
+from support_agent.connectors.plan import Plan, Snapshot, conflict, invalid, missing
+from support_agent.connectors.port import (
+    ChangeCustomerAddress,
+    ChangeItems,
+    CreditCustomer,
+    ExchangeItems,
+    RefundOrder,
+    TicketWrite,
+    Write,
+)
+from support_agent.connectors.records import Customer, Order, Passage, Product
+from support_agent.connectors.rules import plan
+from support_agent.connectors.search import search_articles
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A snapshot and the rows it was read from."""
+
+    snapshot: Snapshot
+    customer: models.Customer | None
+    order: models.Order | None
+    ticket: models.Ticket | None
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Say that the database did not answer, in a form that is tried again later."""
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise ToolFailure(FailureKind.UNAVAILABLE, "The desk's database did not answer.") from error
+
+
+class EmbeddedDesk:
+    """Implements ``Desk``. Holds no state."""
+
+    @_answering()
+    def customer(self, context: CallContext) -> Customer:
+        """Return the session's customer. Raises ToolFailure NOT_FOUND."""
+        row = reading.customer_row(context.tenant_id, context.customer_id)
+        if row is None:
+            raise missing()
+        return reading.customer_record(row)
+
+    @_answering()
+    def order(self, context: CallContext, ref: str) -> Order:
+        """Return an order of the session's customer. Raises ToolFailure NOT_FOUND."""
+        customer = reading.customer_row(context.tenant_id, context.customer_id)
+        row = None if customer is None else reading.order_row(customer, ref)
+        if customer is None or row is None:
+            raise missing("order_id")
+        return reading.order_record(row, customer.ref)
+
+    @_answering()
+    def product(self, context: CallContext, ref: str) -> Product:
+        """Return a product with its variants. Raises ToolFailure NOT_FOUND."""
+        product = reading.product_record(context.tenant_id, ref)
+        if product is None:
+            raise ToolFailure(FailureKind.NOT_FOUND, f"There is no product {ref}.", field="product_id")
+        return product
+
+    @_answering()
+    def products(self, context: CallContext, query: str) -> list[Product]:
+        """Return the products whose name holds ``query``."""
+        return reading.product_records(context.tenant_id, query)
+
+    @_answering()
+    def passages(self, context: CallContext, query: str) -> list[Passage]:
+        """Return what the knowledge base says about ``query``."""
+        return search_articles(context.tenant_id, query)
+
+    @_answering()
+    def preview(self, context: CallContext, write: Write) -> Preview:
+        """Return what ``write`` would do, from one consistent state. Raises ToolFailure."""
+        return plan(_read(context, write, lock=False).snapshot, write).preview
+
+    def write(self, context: CallContext, write: Write) -> Result:
+        """Carry ``write`` out once for the context's key. Raises ToolFailure or OutcomeUnknown.
+
+        The same key with the same arguments returns the recorded result; with others it is a CONFLICT.
+        """
+        if not context.idempotency_key:
+            raise invalid("A write needs an idempotency key.")
+        fingerprint = _fingerprint(context, write)
+        committing = False
+        try:
+            with transaction.atomic():
+                result = _carry_out(context, write, fingerprint)
+                committing = True
+        except (OperationalError, InterfaceError) as error:
+            if committing:
+                raise OutcomeUnknown("The desk's database did not confirm the write.") from error
+            raise ToolFailure(FailureKind.UNAVAILABLE, "The desk's database did not answer.") from error
+        return result
+
+    @_answering()
+    def outcome(self, context: CallContext) -> Result | None:
+        """Return the recorded result of the key, None when it took no effect.
+
+        Waits for a write of the same key that is still under way: claiming the key does, and the claim
+        is rolled back.
+        """
+        with transaction.atomic():
+            if _claim_key(context, "", b""):
+                transaction.set_rollback(True)
+                return None
+            return _result_of(_operation(context))
+
+
+def _carry_out(context: CallContext, write: Write, fingerprint: bytes) -> Result:
+    if not _claim_key(context, type(write).__name__, fingerprint):
+        operation = _operation(context)
+        if bytes(operation.arguments_digest) != fingerprint:
+            raise conflict("This idempotency key was used for another call.")
+        return _result_of(operation)
+    rows = _read(context, write, lock=True)
+    _require_versions(context, rows.snapshot)
+    done = plan(rows.snapshot, write)
+    _apply(context, rows, done)
+    record_result(context, done.result)
+    return done.result
+
+
+def record_result(context: CallContext, result: Result) -> None:
+    """Keep what the operation came to, in the transaction of its effect."""
+    operations = models.DeskOperation.objects.filter(tenant_id=context.tenant_id, key=context.idempotency_key)
+    operations.update(result=result)
+
+
+def _fingerprint(context: CallContext, write: Write) -> bytes:
+    arguments = asdict(write)
+    if isinstance(write, RefundOrder | CreditCustomer):
+        # Saying the reason in other words does not make it another payment.
+        del arguments["reason"]
+    try:
+        return digest(
+            {
+                "action": type(write).__name__,
+                "arguments": arguments,
+                "customer": context.customer_id,
+                "subject": context.subject_id,
+            }
+        )
+    except NotCanonical as error:
+        raise invalid(f"The arguments cannot be recorded: {error.message}.") from error
+
+
+def _claim_key(context: CallContext, action: str, fingerprint: bytes) -> bool:
+    """Insert the operation, waiting for another one of the same key; False when the key has had its effect."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO support_agent_deskoperation (tenant_id, key, action, arguments_digest, result, at)"
+            " VALUES (%s, %s, %s, %s, '{}', %s) ON CONFLICT (tenant_id, key) DO NOTHING",
+            [context.tenant_id, context.idempotency_key, action, fingerprint, context.now],
+        )
+        return bool(cursor.rowcount == 1)
+
+
+def _operation(context: CallContext) -> models.DeskOperation:
+    return models.DeskOperation.objects.get(tenant_id=context.tenant_id, key=context.idempotency_key)
+
+
+def _result_of(operation: models.DeskOperation) -> Result:
+    return dict(operation.result)
+
+
+def _read(context: CallContext, write: Write, *, lock: bool) -> _Rows:
+    customer = reading.customer_row(context.tenant_id, context.customer_id, lock=lock and not _is_ticket(write))
+    record = None
+    if customer is not None:
+        record = reading.customer_record(customer, lock=lock and not _is_ticket(write))
+    order = ticket = None
+    if customer is not None and not isinstance(write, TicketWrite | CreditCustomer | ChangeCustomerAddress):
+        order = reading.order_row(customer, write.order_ref, lock=lock)
+    if isinstance(write, TicketWrite):
+        ticket = reading.ticket_row(context.tenant_id, context.subject_id, lock=lock)
+    named = write.new_item_refs if isinstance(write, ChangeItems | ExchangeItems) else ()
+    snapshot = Snapshot(
+        now=context.now,
+        customer=record,
+        order=None if order is None or record is None else reading.order_record(order, record.ref),
+        ticket=None if ticket is None else reading.ticket_record(ticket),
+        variants=reading.variants(context.tenant_id, named) if named else {},
+    )
+    return _Rows(snapshot, customer, order, ticket)
+
+
+def _is_ticket(write: Write) -> bool:
+    return isinstance(write, TicketWrite)
+
+
+def _require_versions(context: CallContext, snapshot: Snapshot) -> None:
+    now = snapshot.versions()
+    for record, version in context.expected_versions.items():
+        if now.get(record) != version:
+            raise conflict(f"The record {record} has changed since this was decided.")
+
+
+def _apply(context: CallContext, rows: _Rows, done: Plan) -> None:
+    key = context.idempotency_key
+    if rows.customer is not None:
+        _apply_to_customer(rows.customer, done)
+    if rows.order is not None:
+        _apply_to_order(rows.order, done, key)
+    if rows.ticket is not None:
+        _apply_to_ticket(context, rows.ticket, done)
+
+
+def _apply_to_customer(row: models.Customer, done: Plan) -> None:
+    if done.customer:
+        models.Customer.objects.filter(pk=row.pk).update(**done.customer, version=F("version") + 1)
+    for ref, balance in done.balances.items():
+        row.methods.filter(ref=ref).update(balance_minor=balance, version=F("version") + 1)
+
+
+def _apply_to_order(row: models.Order, done: Plan, key: str) -> None:
+    models.Order.objects.filter(pk=row.pk).update(**done.order, version=F("version") + 1)
+    for line in done.lines:
+        row.lines.filter(number=line.number).update(
+            variant_ref=line.variant_ref, price_minor=line.price_minor, options=dict(line.options)
+        )
+    taken = row.payments.count()
+    models.Payment.objects.bulk_create(
+        models.Payment(
+            tenant_id=row.tenant_id,
+            order=row,
+            number=taken + offset,
+            kind=entry.kind,
+            amount_minor=entry.amount_minor,
+            payment_method_ref=entry.method_ref,
+            operation_key=key,
+        )
+        for offset, entry in enumerate(done.entries, start=1)
+    )
+
+
+def _apply_to_ticket(context: CallContext, row: models.Ticket, done: Plan) -> None:
+    if done.ticket_status:
+        models.Ticket.objects.filter(pk=row.pk).update(status=done.ticket_status)
+    models.TicketMessage.objects.bulk_create(
+        models.TicketMessage(
+            tenant_id=row.tenant_id,
+            ticket=row,
+            kind=message.kind,
+            body=message.body,
+            created_at=context.now,
+            release_at=message.release_at,
+            operation_key=context.idempotency_key,
+        )
+        for message in done.messages
+    )

@@ -1,0 +1,112 @@
+"""Refunds of orders and goodwill credits. Pure."""
+
+from agentops.kernel.money import Money
+from agentops.registry.tool import Change, Preview
+from support_agent.connectors.plan import (
+    Plan,
+    Snapshot,
+    conflict,
+    invalid,
+    known_customer,
+    known_order,
+    own_method,
+    settle,
+    target_of,
+    versions_of,
+)
+from support_agent.connectors.port import CreditCustomer, RefundOrder
+from support_agent.connectors.records import REFUND, Entry, Method, Order
+
+
+def plan_refund(snapshot: Snapshot, write: RefundOrder) -> Plan:
+    """Plan a refund to a method that paid for the order, or to one of the customer's gift cards.
+
+    Raises ToolFailure when that is more than was paid less what went back so far, in all or, off gift
+    cards, to that method.
+    """
+    customer = known_customer(snapshot)
+    order = known_order(snapshot)
+    method = own_method(customer, write.method_ref)
+    _require_amount(write.amount)
+    if write.amount.currency != order.currency:
+        raise invalid(f"Order {order.ref} was paid in {order.currency}, not {write.amount.currency}.", "currency")
+    _require_refundable(order, method, write.amount)
+    balances, changes = settle(method, write.amount)
+    refunded = order.money(order.refunded.minor + write.amount.minor)
+    left = order.money(order.kept.minor - write.amount.minor)
+    return Plan(
+        preview=Preview(
+            effect=f"Refund {write.amount} to {customer.name} for order {order.ref}, to {method.words}",
+            target=target_of(customer),
+            changes=(
+                Change(f"Refunded on order {order.ref}", str(order.refunded), str(refunded)),
+                Change("Can still be refunded", str(order.kept), str(left)),
+                *changes,
+                Change("Reason", "", write.reason),
+            ),
+            versions=versions_of(order=order, methods=[method]),
+            money=write.amount,
+        ),
+        result={
+            "order_id": order.ref,
+            "payment_method_id": method.ref,
+            "amount_minor": write.amount.minor,
+            "currency": order.currency,
+            "refunded_minor": refunded.minor,
+            "refundable_minor": left.minor,
+        },
+        entries=(Entry(REFUND, write.amount.minor, method.ref),),
+        balances=balances,
+    )
+
+
+def _require_refundable(order: Order, method: Method, amount: Money) -> None:
+    if order.kept.minor <= 0:
+        raise conflict(f"Everything that was paid for order {order.ref} has been given back already.", "order_id")
+    if amount.minor > order.kept.minor:
+        raise conflict(
+            f"Of what was paid for order {order.ref}, only {order.kept} can still be refunded.", "amount_minor"
+        )
+    if method.is_gift_card:
+        return
+    through = order.money(order.kept_by_method().get(method.ref, 0))
+    if through.minor <= 0:
+        raise conflict(
+            f"Order {order.ref} was not paid with the {method.words}; refund to what paid for it or to a gift card.",
+            "payment_method_id",
+        )
+    if amount.minor > through.minor:
+        raise conflict(
+            f"Only {through} of order {order.ref} was paid with the {method.words} and not given back.", "amount_minor"
+        )
+
+
+def plan_credit(snapshot: Snapshot, write: CreditCustomer) -> Plan:
+    """Plan a goodwill credit to a gift card of the customer, in the card's currency."""
+    customer = known_customer(snapshot)
+    method = own_method(customer, write.method_ref)
+    _require_amount(write.amount)
+    if not method.is_gift_card:
+        raise invalid(f"Credit goes to a gift card; this is the {method.words}.", "payment_method_id")
+    balances, changes = settle(method, write.amount)
+    return Plan(
+        preview=Preview(
+            effect=f"Credit {write.amount} to {customer.name}, to {method.words}",
+            target=target_of(customer),
+            changes=(*changes, Change("Reason", "", write.reason)),
+            versions=versions_of(methods=[method]),
+            money=write.amount,
+        ),
+        result={
+            "payment_method_id": method.ref,
+            "amount_minor": write.amount.minor,
+            "currency": write.amount.currency,
+            "balance_minor": balances[method.ref],
+        },
+        balances=balances,
+    )
+
+
+def _require_amount(amount: Money) -> None:
+    if amount.minor < 1:
+        raise invalid("The amount must be at least one minor unit.", "amount_minor")

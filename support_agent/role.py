@@ -1,0 +1,46 @@
+"""The support role: job description, tools, autonomy, budget, and where its work comes from."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentops.kernel.errors import IncidentCode
+from agentops.registry.role import RoleSpec
+from support_agent.connectors import owner_of
+from support_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
+from support_agent.playbook import Playbook
+from support_agent.policy import BUDGET, GRANTS, QUEUES
+from support_agent.prompts import INSTRUCTIONS
+from support_agent.tools import TOOLS
+
+
+def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the call that gives the ticket of a stopped session to a person. ``reason`` is an incident code."""
+    try:
+        words = IncidentCode(reason).words
+    except ValueError:
+        words = reason
+    return "escalate_ticket", {
+        "reason": words[:300] or "The session was stopped.",
+        "summary": "The session stopped before the ticket was finished. Its timeline shows what was done and found.",
+    }
+
+
+ROLE = RoleSpec(
+    name="support",
+    title="Support agent",
+    job_description="Works one customer's ticket: finds out, puts right what it may, answers, or hands it to a person.",
+    instructions=INSTRUCTIONS,
+    success_metric="Tickets that end answered or put right, without a person having to do them again.",
+    subject_kind="ticket",
+    tools=TOOLS,
+    grants=GRANTS,
+    queues=QUEUES,
+    budget=BUDGET,
+    playbook=Playbook,
+    load_subject=load_subject,
+    open_subject=open_subject,
+    waiting_subjects=waiting_subjects,
+    take_subjects=take_subjects,
+    owner_of=owner_of,
+    fallback=hand_over,
+)

@@ -1,0 +1,234 @@
+"""Hard writes to pending orders and to the customer's own address."""
+
+from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
+from support_agent.connectors.order_rules import CANCEL_REASONS
+from support_agent.connectors.port import (
+    CancelOrder,
+    ChangeCustomerAddress,
+    ChangeItems,
+    ChangeOrderAddress,
+    ChangePayment,
+)
+from support_agent.tools.parts import (
+    ADDRESS,
+    ITEM_IDS,
+    METHOD_ID,
+    NEW_ITEM_IDS,
+    ORDER,
+    ORDER_AND_METHOD,
+    ORDER_ID,
+    OUT_ADDRESS,
+    OUT_CURRENCY,
+    OUT_REF,
+    OUT_SIGNED,
+    OWNER,
+    address,
+    choice,
+    closed,
+    integer,
+    listed,
+    previews,
+    reconcile,
+    runs,
+    text,
+)
+
+_ADDRESS_EXAMPLE = {
+    "address1": "12 Harbour Road",
+    "address2": "",
+    "city": "Portland",
+    "state": "OR",
+    "country": "USA",
+    "zip": "97201",
+}
+
+
+def _cancel(arguments: Arguments) -> CancelOrder:
+    return CancelOrder(arguments["order_id"], arguments["reason"])
+
+
+def _items(arguments: Arguments) -> ChangeItems:
+    return ChangeItems(
+        arguments["order_id"],
+        tuple(arguments["item_ids"]),
+        tuple(arguments["new_item_ids"]),
+        arguments["payment_method_id"],
+    )
+
+
+def _order_address(arguments: Arguments) -> ChangeOrderAddress:
+    return ChangeOrderAddress(arguments["order_id"], address(arguments))
+
+
+def _payment(arguments: Arguments) -> ChangePayment:
+    return ChangePayment(arguments["order_id"], arguments["payment_method_id"])
+
+
+def _customer_address(arguments: Arguments) -> ChangeCustomerAddress:
+    return ChangeCustomerAddress(address(arguments))
+
+
+CANCEL_PENDING_ORDER = ToolSpec(
+    name="cancel_pending_order",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Cancels a whole order whose status is exactly 'pending' and gives back everything paid for it to the methods"
+        " that paid; gift cards have it at once. Single items cannot be cancelled. An order whose items were"
+        " changed can no longer be cancelled."
+    ),
+    input_schema=closed(
+        {
+            "order_id": ORDER_ID,
+            "reason": choice(*CANCEL_REASONS, words="Which of the two the customer says."),
+        }
+    ),
+    output_schema=closed(
+        {
+            "order_id": OUT_REF,
+            "status": text(32),
+            "currency": OUT_CURRENCY,
+            "refunds": listed(closed({"payment_method_id": OUT_REF, "amount_minor": integer()}), 100),
+        }
+    ),
+    tier=Tier.WRITE_HARD,
+    auth_scope="desk:orders:write",
+    data_class=DataClass.FINANCIAL,
+    run=runs(_cancel),
+    examples=({"order_id": "#W1042", "reason": "no longer needed"},),
+    destructive=True,
+    irreversible=True,
+    preview=previews(_cancel),
+    reconcile=reconcile,
+    scoped=ORDER,
+    queue="orders",
+    outcome="changed",
+)
+
+CHANGE_ORDER_ITEMS = ToolSpec(
+    name="change_order_items",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Replaces items of an order whose status is exactly 'pending' by other available variants of the same"
+        " products. Possible once per order, so collect all items first; afterwards the order can neither be changed"
+        " nor cancelled. The price difference is taken from, or refunded to, payment_method_id at once; a gift"
+        " card must hold enough. Change address and payment before the items."
+    ),
+    input_schema=closed(
+        {
+            "order_id": ORDER_ID,
+            "item_ids": ITEM_IDS,
+            "new_item_ids": NEW_ITEM_IDS,
+            "payment_method_id": METHOD_ID,
+        }
+    ),
+    output_schema=closed(
+        {
+            "order_id": OUT_REF,
+            "status": text(32),
+            "payment_method_id": OUT_REF,
+            "difference_minor": OUT_SIGNED,
+            "currency": OUT_CURRENCY,
+        }
+    ),
+    tier=Tier.WRITE_HARD,
+    auth_scope="desk:orders:write",
+    data_class=DataClass.FINANCIAL,
+    run=runs(_items),
+    examples=(
+        {
+            "order_id": "#W1042",
+            "item_ids": ["1008292230"],
+            "new_item_ids": ["4107812777"],
+            "payment_method_id": "credit_card_1234567",
+        },
+    ),
+    irreversible=True,
+    preview=previews(_items),
+    reconcile=reconcile,
+    scoped=ORDER_AND_METHOD,
+    queue="orders",
+    outcome="changed",
+)
+
+CHANGE_ORDER_ADDRESS = ToolSpec(
+    name="change_order_address",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Sends an order whose status is exactly 'pending' to another address. Give the whole address. The customer's"
+        " default address stays as it is."
+    ),
+    input_schema=closed({"order_id": ORDER_ID, **ADDRESS}),
+    output_schema=closed({"order_id": OUT_REF, "address": OUT_ADDRESS}),
+    tier=Tier.WRITE_HARD,
+    auth_scope="desk:orders:write",
+    data_class=DataClass.PERSONAL,
+    run=runs(_order_address),
+    examples=({"order_id": "#W1042", **_ADDRESS_EXAMPLE},),
+    undo="the same tool sets the former address again while the order is pending",
+    preview=previews(_order_address),
+    reconcile=reconcile,
+    scoped=ORDER,
+    versioned=True,
+    queue="orders",
+    outcome="changed",
+)
+
+CHANGE_ORDER_PAYMENT = ToolSpec(
+    name="change_order_payment",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Pays an order whose status is exactly 'pending' with another of the customer's payment methods, once per"
+        " order: the whole amount is taken from the new method and given back to the first. A gift card must hold"
+        " the whole amount."
+    ),
+    input_schema=closed({"order_id": ORDER_ID, "payment_method_id": METHOD_ID}),
+    output_schema=closed(
+        {"order_id": OUT_REF, "payment_method_id": OUT_REF, "amount_minor": integer(), "currency": OUT_CURRENCY}
+    ),
+    tier=Tier.WRITE_HARD,
+    auth_scope="desk:orders:write",
+    data_class=DataClass.FINANCIAL,
+    run=runs(_payment),
+    examples=({"order_id": "#W1042", "payment_method_id": "paypal_1234567"},),
+    irreversible=True,
+    preview=previews(_payment),
+    reconcile=reconcile,
+    scoped=ORDER_AND_METHOD,
+    queue="orders",
+    outcome="changed",
+)
+
+CHANGE_CUSTOMER_ADDRESS = ToolSpec(
+    name="change_customer_address",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Changes the default address of the customer who wrote this ticket. Give the whole address. Orders that were"
+        " placed already keep theirs; change_order_address changes those."
+    ),
+    input_schema=closed(ADDRESS),
+    output_schema=closed({"customer_id": OUT_REF, "address": OUT_ADDRESS}),
+    tier=Tier.WRITE_HARD,
+    auth_scope="desk:customers:write",
+    data_class=DataClass.PERSONAL,
+    run=runs(_customer_address),
+    examples=(_ADDRESS_EXAMPLE,),
+    undo="the same tool sets the former address again",
+    preview=previews(_customer_address),
+    reconcile=reconcile,
+    versioned=True,
+    queue="orders",
+    outcome="changed",
+)
+
+ORDERS = (
+    CANCEL_PENDING_ORDER,
+    CHANGE_ORDER_ITEMS,
+    CHANGE_ORDER_ADDRESS,
+    CHANGE_ORDER_PAYMENT,
+    CHANGE_CUSTOMER_ADDRESS,
+)
