@@ -1,5 +1,7 @@
 """The app's registration with Django."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -10,3 +12,8 @@ class AgentopsConfig(AppConfig):
     label = "agentops"
     verbose_name = "Control plane"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the system checks, which need the loaded apps."""
+        import_module("agentops.llm.checks")
+        import_module("agentops.registry.checks")

@@ -1,6 +1,8 @@
 """The runtime's door to people: implements ``agentops.runtime.ports.ApprovalGate``."""
 
 import secrets
+from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -8,11 +10,15 @@ from django.db import transaction
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import new_id
+from agentops.registry.role import QueueDefault
 from agentops.runtime.ports import ApprovalCase, ApprovalState, Resolution
 from approvals import live
 from approvals.digest import request_digest
 from approvals.models import ApprovalQueue, ApprovalRequest
 from approvals.operations import expire_request, expired_requests
+
+
+DECIDE_WITHIN = timedelta(hours=4)
 
 
 class NoQueue(AgentOpsError):
@@ -68,6 +74,15 @@ class Gate:
         if changed != 1:
             raise RuntimeError(f"request {request_id} is not an approved one")
         live.announce(ApprovalRequest.objects.values_list("tenant_id", flat=True).get(pk=request_id))
+
+    def ensure_queues(self, tenant_id: UUID, queues: Sequence[QueueDefault]) -> None:
+        """Make the queues that a role's tools name, where the tenant has them not yet. Nobody may decide them yet."""
+        for queue in queues:
+            ApprovalQueue.objects.get_or_create(
+                tenant_id=tenant_id,
+                slug=queue.slug,
+                defaults={"name": queue.name, "description": queue.description, "decide_within": DECIDE_WITHIN},
+            )
 
     def expire_due(self, limit: int) -> int:
         """Expire requests past their time, each in its own transaction, and return how many."""

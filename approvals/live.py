@@ -6,6 +6,8 @@ from django.db import transaction
 
 from agentops.net.live import notify
 
+SOCKET_PATH = "ws/approvals/"
+
 
 def group_of(tenant_id: UUID) -> str:
     """Return the group that the pages of a tenant's queue listen to."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from psycopg.types.json import Jsonb
 
 from agentops.kernel.canonical import JSON, canonical_bytes
@@ -146,11 +146,12 @@ UPDATE ledger_stream SET position = position + %(ledger_count)s
 WHERE id = %(ledger_stream)s AND position = %(ledger_position)s RETURNING position"""
 
 
+@transaction.atomic
 def append_to(*, tenant_id: UUID, name: str, events: Sequence[Event]) -> UUID:
     """Append to the stream called ``name`` (``agent:support``), made when new. Returns the stream's id.
 
-    Must run in the transaction that makes the change which the events record; concurrent writers of one
-    stream wait for each other.
+    Belongs in the transaction that makes the change which the events record; concurrent writers of one stream
+    wait for each other.
     """
     stream = derived_id(str(tenant_id), name)
     row = execute(

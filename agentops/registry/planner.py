@@ -116,10 +116,13 @@ class Turn:
 
 
 class PlannerUnavailable(AgentOpsError):
-    """The planner gave no answer. ``retry_after`` is seconds, when the provider said so."""
+    """The planner gave no answer. ``retry_after`` is seconds, when the provider said so.
+
+    Of the kinds only the retryable ones are worth waiting for; the others hand the session to a person.
+    """
 
     code = "PLANNER_UNAVAILABLE"
-    next_step = "The session sleeps and tries again."
+    next_step = "Look at the provider's status, and at the key and the name of the model."
 
     def __init__(self, kind: FailureKind, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)

@@ -8,18 +8,20 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from agentops.agents.models import Agent
+from agentops.agents.operations import create_agent
 from agentops.kernel.canonical import JSON
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, Statement, append
 from agentops.registry.planner import Subject
-from agentops.registry.role import Intake
+from agentops.registry.role import Intake, RoleSpec
 from agentops.registry.roles import get_role
 from agentops.runtime import doorbell, statements
 from agentops.runtime.models import Invocation, Session
+from agentops.runtime.ports import approval_gate
 from agentops.runtime.record import conclude
-from agentops.runtime.states import InvocationState, SessionStatus, require_transition
+from agentops.runtime.states import ENDED, InvocationState, SessionStatus, require_transition
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,14 @@ class CannotStart(AgentOpsError):
 
     code = "CANNOT_START"
     next_step = "Open the session that is already there, or choose another agent."
+
+
+@transaction.atomic
+def employ_agent(*, tenant_id: UUID, role: RoleSpec, name: str, actor: str) -> Agent:
+    """Make an agent with the role's defaults, and the approval queues that the role's tools need."""
+    agent = create_agent(tenant_id=tenant_id, role=role, name=name, actor=actor)
+    approval_gate().ensure_queues(tenant_id, role.queues)
+    return agent
 
 
 def start_session(*, agent: Agent, subject_id: str, actor: str) -> Session:
@@ -60,10 +70,18 @@ def start_waiting(*, agent: Agent, limit: int) -> int:
     Taking the work and starting its session are one transaction, so work is neither lost nor begun twice.
     """
     role = get_role(agent.role)
-    subjects = role.take_subjects(agent.tenant_id, limit)
-    for subject in subjects:
-        _insert(agent, subject, "intake")
-    return len(subjects)
+    return sum(_insert_unless_open(agent, subject) for subject in role.take_subjects(agent.tenant_id, limit))
+
+
+def _insert_unless_open(agent: Agent, subject: Subject) -> bool:
+    """Somebody may have started a session by hand on work that was still waiting."""
+    open_already = Session.objects.filter(
+        tenant_id=agent.tenant_id, subject_kind=subject.kind, subject_id=subject.id
+    ).exclude(status__in=ENDED)
+    if open_already.exists():
+        return False
+    _insert(agent, subject, "intake")
+    return True
 
 
 def _insert(agent: Agent, subject: Subject, actor: str) -> Session:

@@ -1,5 +1,6 @@
 """What the runtime needs from outside itself. Settings name the implementation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,6 +12,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agentops.kernel.money import Money
+from agentops.registry.role import QueueDefault
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,9 @@ class ApprovalGate(Protocol):
 
     def void(self, request_id: UUID, reason: str) -> None:
         """Withdraw an approved request because what was shown no longer holds, in the caller's transaction."""
+
+    def ensure_queues(self, tenant_id: UUID, queues: Sequence[QueueDefault]) -> None:
+        """Make the queues that a role's tools name, where the tenant has them not yet."""
 
     def expire_due(self, limit: int) -> int:
         """Expire requests past their time, each in its own transaction, and return how many."""

@@ -53,7 +53,7 @@ class Work:
         """Return everything the planner may know."""
         return PlanContext(
             session_id=self.held.id,
-            goal=f"{self.role.job_description} Work on: {self.subject.title}",
+            goal=self.role.job_description,
             instructions=self.version.instructions,
             subject=self.subject,
             tools=self.tools(grants),

@@ -221,6 +221,7 @@ def _soft(
         auth_scope="notes:write",
         data_class=DataClass.INTERNAL,
         undo="can be struck out",
+        queue="payments",
         preview=lambda context, arguments: Preview(f"Take a {argument}", f"subject:{context.subject_id}"),
         reconcile=lambda context: None,
         outcome=outcome,

@@ -1,0 +1,50 @@
+"""System checks of every role and tool: what is declared must be complete before anything runs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, register
+
+from agentops.registry.role import RoleSpec
+from agentops.registry.roles import all_roles
+from agentops.registry.schemas import problems_of
+from agentops.registry.tool import Tier, ToolSpec
+
+
+@register()
+def check_roles(**_: Any) -> list[CheckMessage]:
+    """agentops.E001 to E006, see the functions below."""
+    return [problem for role in all_roles() for problem in problems_of_role(role)]
+
+
+def problems_of_role(role: RoleSpec) -> Iterator[CheckMessage]:
+    """E001: names that stand twice. E002: a grant, queue or hand-over that leads nowhere."""
+    names = [tool.name for tool in role.tools]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Error(f"The role {role.name!r} has two tools named {name!r}.", id="agentops.E001")
+    for grant in role.grants:
+        if grant.tool not in names:
+            yield Error(f"The role {role.name!r} grants {grant.tool!r}, which is no tool.", id="agentops.E002")
+    queues = {queue.slug for queue in role.queues}
+    for tool in role.tools:
+        if tool.is_write and tool.queue not in queues:
+            hint = "Any write can be set to ask, so each names the queue of the people to ask."
+            yield Error(f"The tool {tool.name!r} names no queue of its role.", hint=hint, id="agentops.E002")
+        yield from problems_of_tool(tool)
+    fallback = role.tool(role.fallback("INTERNAL")[0])
+    if fallback is None or fallback.tier is not Tier.WRITE_SOFT:
+        yield Error(f"The hand-over of {role.name!r} is no soft write.", id="agentops.E002")
+
+
+def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
+    """E003: an unsafe schema. E004: a write without dry run. E005: undo. E006: scope or identity of no argument."""
+    for problem in problems_of(tool.input_schema):
+        yield Error(f"The schema of {tool.name!r}: {problem}.", id="agentops.E003")
+    if tool.is_write and tool.preview is None:
+        yield Error(f"The write {tool.name!r} has no dry run.", id="agentops.E004")
+    if tool.is_write and tool.irreversible == bool(tool.undo):
+        yield Error(f"The write {tool.name!r} must name its undo, or say that it has none.", id="agentops.E005")
+    known = tool.input_schema.get("properties", {})
+    for name in (*tool.scoped, *tool.identity):
+        if name not in known:
+            yield Error(f"The tool {tool.name!r} speaks of {name!r}, which is no argument.", id="agentops.E006")

@@ -1,0 +1,109 @@
+"""Decisions are a pure function of facts."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from agentops.policy.baseline import BASELINE, Limit, covers, threshold_rules
+from agentops.policy.engine import Verdict, decide
+from agentops.policy.rules import Condition, Effect, Rule
+from agentops.registry.tool import Dial, Tier
+
+LIMIT = Limit("money.customer_day_minor", ">", 2500, "USD", "ask", "More than $25.00 a day.")
+ALWAYS = Rule("always", Effect.ALLOW, "yes")
+
+
+def facts(
+    *,
+    tier: Tier = Tier.WRITE_HARD,
+    dial: Dial | None = Dial.BOUNDED,
+    minor: int | None = None,
+    moved: int = 0,
+    currency: str = "USD",
+    limits: tuple[Limit, ...] = (LIMIT,),
+    **tool: bool,
+) -> dict[str, Any]:
+    money: dict[str, Any] = {"present": False}
+    if minor is not None:
+        money = {"present": True, "minor": minor, "currency": currency, "customer_day_minor": moved + minor}
+    return {
+        "tool": {
+            "tier": tier.value,
+            "write": tier is not Tier.READ,
+            "irreversible": False,
+            "destructive": False,
+            **tool,
+        },
+        "grant": {
+            "present": dial is not None,
+            "dial": dial.value if dial else "",
+            "bounded_here": covers(limits, currency=currency if minor is not None else None),
+        },
+        "money": money,
+    }
+
+
+def verdict(limits: tuple[Limit, ...] = (LIMIT,), **changes: Any) -> Verdict:
+    return decide(facts(limits=limits, **changes), BASELINE + threshold_rules("pay", limits))
+
+
+@pytest.mark.parametrize(
+    ("changes", "effect"),
+    [
+        ({"minor": 2500}, Effect.ALLOW),
+        ({"minor": 2501}, Effect.ASK),
+        ({"minor": 1, "moved": 2500}, Effect.ASK),
+        ({"minor": 1, "moved": 2499}, Effect.ALLOW),
+        ({"minor": 1, "currency": "EUR"}, Effect.ASK),
+        ({"minor": 1, "limits": ()}, Effect.ASK),
+        ({"limits": ()}, Effect.ASK),
+        ({"tier": Tier.WRITE_SOFT, "limits": ()}, Effect.ALLOW),
+        ({"minor": 1, "dial": None}, Effect.FORBID),
+        ({"minor": 1, "dial": Dial.OBSERVE}, Effect.FORBID),
+        ({"minor": 1, "dial": Dial.SUGGEST}, Effect.FORBID),
+        ({"minor": 1, "dial": Dial.ASK}, Effect.ASK),
+        ({"minor": 1, "dial": Dial.AUTONOMOUS}, Effect.ALLOW),
+        ({"minor": 2501, "dial": Dial.AUTONOMOUS}, Effect.ASK),
+        ({"minor": 1, "irreversible": True}, Effect.ASK),
+        ({"dial": Dial.AUTONOMOUS, "destructive": True, "limits": ()}, Effect.ASK),
+        ({"tier": Tier.READ, "dial": Dial.OBSERVE, "limits": ()}, Effect.ALLOW),
+        ({"tier": Tier.READ, "dial": None, "limits": ()}, Effect.FORBID),
+    ],
+)
+def test_dial_and_limits_decide(changes: dict[str, Any], effect: Effect) -> None:
+    assert verdict(**changes).effect is effect
+
+
+def test_forbid_beats_ask_beats_allow_in_any_order() -> None:
+    rules = [ALWAYS, Rule("ask", Effect.ASK, "ask"), Rule("no", Effect.FORBID, "no")]
+    for order in itertools.permutations(rules):
+        found = decide({}, order)
+        assert found.effect is Effect.FORBID
+        assert [reason.rule for reason in found.reasons] == ["no", "ask", "always"]
+
+
+def test_nothing_that_matches_denies() -> None:
+    assert decide({}, []).effect is Effect.FORBID
+    assert decide({"a": 1}, [Rule("r", Effect.ALLOW, "yes", (Condition("a", "=", 2),))]).effect is Effect.FORBID
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        Condition("missing", ">", 1),
+        Condition("a.b", ">", 1),
+        Condition("a", "~", 1),
+        Condition("a", ">", "1"),
+        Condition("a", "=", True),
+    ],
+)
+def test_rule_that_errors_denies(condition: Condition) -> None:
+    found = decide({"a": 1}, [ALWAYS, Rule("broken", Effect.ALLOW, "yes", (condition,))])
+    assert found.effect is Effect.FORBID
+    assert found.reasons[0].rule == "broken"
+
+
+def test_unknown_effect_of_a_stored_threshold_is_an_error_not_an_allowance() -> None:
+    with pytest.raises(ValueError, match="perhaps"):
+        threshold_rules("pay", [Limit("money.minor", ">", 1, "USD", "perhaps", "")])
