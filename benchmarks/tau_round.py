@@ -24,8 +24,8 @@ from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
 from approvals.operations import AlreadyClosed, decide_request
 from benchmarks.tau_script import WRITES, proposals_of
 from benchmarks.worker_pool import workers
-from support_agent.connectors.shop_json import dump_customer, dump_order, in_minor, load_shop
-from support_agent.models import Customer, DeskOperation, Order
+from support_agent.connectors.shop_json import dump_customers, dump_orders, in_minor, load_shop
+from support_agent.models import DeskOperation
 from support_agent.role import ROLE
 
 Task = dict[str, Any]
@@ -141,10 +141,8 @@ class Round:
         return figures, words
 
     def _records(self) -> Iterator[tuple[str, Any]]:
-        for ref in Order.objects.filter(tenant=self.tenant).values_list("ref", flat=True):
-            yield ref, in_minor(dump_order(self.tenant, ref))
-        for ref in Customer.objects.filter(tenant=self.tenant).values_list("ref", flat=True):
-            yield ref, in_minor(dump_customer(self.tenant, ref))
+        for ref, record in (dump_orders(self.tenant) | dump_customers(self.tenant)).items():
+            yield ref, in_minor(record)
 
     def _stray(self, wrong: set[str]) -> bool:
         """An effect on a record that no task of the round touches spoils the whole round."""

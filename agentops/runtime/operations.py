@@ -21,7 +21,7 @@ from agentops.runtime import doorbell, statements
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.ports import approval_gate
 from agentops.runtime.record import conclude
-from agentops.runtime.states import ENDED, InvocationState, SessionStatus, require_transition
+from agentops.runtime.states import InvocationState, SessionStatus, require_transition
 
 log = logging.getLogger(__name__)
 
@@ -70,15 +70,13 @@ def start_waiting(*, agent: Agent, limit: int) -> int:
     Taking the work and starting its session are one transaction, so work is neither lost nor begun twice.
     """
     role = get_role(agent.role)
-    return sum(_insert_unless_open(agent, subject) for subject in role.take_subjects(agent.tenant_id, limit))
+    return sum(_insert_unless_begun(agent, subject) for subject in role.take_subjects(agent.tenant_id, limit))
 
 
-def _insert_unless_open(agent: Agent, subject: Subject) -> bool:
-    """Somebody may have started a session by hand on work that was still waiting."""
-    open_already = Session.objects.filter(
-        tenant_id=agent.tenant_id, subject_kind=subject.kind, subject_id=subject.id
-    ).exclude(status__in=ENDED)
-    if open_already.exists():
+def _insert_unless_begun(agent: Agent, subject: Subject) -> bool:
+    """Somebody may have started a session by hand on work that was still waiting; it needs no second one."""
+    begun = Session.objects.filter(tenant_id=agent.tenant_id, subject_kind=subject.kind, subject_id=subject.id)
+    if begun.exists():
         return False
     _insert(agent, subject, "intake")
     return True

@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.money import BadMoney, Money
@@ -174,13 +175,25 @@ def in_minor(record: Any, currency: str = "USD") -> Any:
 
 def dump_customer(tenant: Tenant, ref: str) -> dict[str, Any]:
     """Return a customer in the form of ``users.json``. Raises Customer.DoesNotExist."""
-    row = models.Customer.objects.get(tenant=tenant, ref=ref)
+    return _customer_json(_customers(tenant).get(ref=ref))
+
+
+def dump_customers(tenant: Tenant) -> dict[str, dict[str, Any]]:
+    """Return every customer of the tenant, by id."""
+    return {row.ref: _customer_json(row) for row in _customers(tenant)}
+
+
+def _customers(tenant: Tenant) -> QuerySet[models.Customer]:
+    return models.Customer.objects.filter(tenant=tenant).prefetch_related("methods", "orders")
+
+
+def _customer_json(row: models.Customer) -> dict[str, Any]:
     return {
         "name": {"first_name": row.first_name, "last_name": row.last_name},
         "address": _address(row),
         "email": row.email,
         "payment_methods": {method.ref: _method(method) for method in row.methods.all()},
-        "orders": list(row.orders.values_list("ref", flat=True)),
+        "orders": [order.ref for order in row.orders.all()],
     }
 
 
@@ -195,7 +208,20 @@ def _method(row: models.PaymentMethod) -> dict[str, Any]:
 
 def dump_order(tenant: Tenant, ref: str) -> dict[str, Any]:
     """Return an order in the form of ``orders.json``. Raises Order.DoesNotExist."""
-    row = models.Order.objects.select_related("customer").get(tenant=tenant, ref=ref)
+    return _order_json(_orders(tenant).get(ref=ref))
+
+
+def dump_orders(tenant: Tenant) -> dict[str, dict[str, Any]]:
+    """Return every order of the tenant, by id."""
+    return {row.ref: _order_json(row) for row in _orders(tenant)}
+
+
+def _orders(tenant: Tenant) -> QuerySet[models.Order]:
+    rows = models.Order.objects.filter(tenant=tenant).select_related("customer")
+    return rows.prefetch_related("lines", "fulfilments", "payments")
+
+
+def _order_json(row: models.Order) -> dict[str, Any]:
     return {
         "order_id": row.ref,
         "user_id": row.customer.ref,

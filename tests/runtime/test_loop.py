@@ -299,6 +299,16 @@ def test_failure_inside_the_program_hands_over(toy: Toy, agent: Agent) -> None:
     assert toy.handed_over == ["INTERNAL"]
 
 
+def test_waiting_work_that_was_begun_by_hand_gets_no_second_session(toy: Toy, agent: Agent) -> None:
+    toy.planner = ScriptedPlanner([DONE])
+    toy.add_work("w-1")
+    toy.add_work("w-2")
+    start_session(agent=agent, subject_id="w-1", actor="user:bob")
+    assert work_until_quiet() == 1
+    assert sweep_once() == 1
+    assert Session.objects.filter(subject_id="w-1").count() == 1
+
+
 def test_waiting_work_is_taken_in_once(toy: Toy, agent: Agent) -> None:
     toy.planner = ScriptedPlanner([DONE])
     for number in range(5):

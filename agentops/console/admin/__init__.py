@@ -1,0 +1,1 @@
+"""The admin's screens of the control plane's tables."""

@@ -1,0 +1,37 @@
+"""What every admin screen of ours has in common: a person sees the rows of their own tenants."""
+
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+
+from agentops.tenancy.queries import tenants_of
+
+
+class ScopedAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+    """Shows rows of the person's tenants. ``tenant_path`` leads from the model to its tenant's key."""
+
+    tenant_path = "tenant_id"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows of the person's tenants; a superuser has no others either."""
+        tenants = [tenant.pk for tenant in tenants_of(request.user)]
+        rows: QuerySet[Any] = super().get_queryset(request).filter(**{f"{self.tenant_path}__in": tenants})
+        return rows
+
+
+class ReadOnlyAdmin(ScopedAdmin):
+    """Rows that the program writes and people read."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nothing is added here."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nothing is changed here."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nothing is deleted here."""
+        return False

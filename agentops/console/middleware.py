@@ -1,0 +1,42 @@
+"""Times are shown in the zone of the reader's tenant."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from agentops.console.access import reader_of
+
+log = logging.getLogger(__name__)
+
+
+class ReaderTimezoneMiddleware:
+    """Activate the tenant's time zone for the length of a request. Whoever is signed out reads UTC."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Answer the request, and leave no zone behind for the next one of this thread."""
+        with timezone.override(None):
+            return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any) -> None:
+        """Look the reader up, except for pages that everybody sees: a health check must not need a database."""
+        if not getattr(view, "login_required", True):
+            return
+        reader = reader_of(request)
+        if reader is not None:
+            timezone.activate(zone_of(reader.tenant.timezone))
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Return the zone of that name. A name that nobody knows, which only the admin can set, is UTC."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        log.warning("there is no time zone %r, so UTC is used", name)
+        return ZoneInfo("UTC")

@@ -1,0 +1,57 @@
+"""What the screens are made from: events and questions to people, as values. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+
+@dataclass(frozen=True)
+class Told:
+    """An event with its payload read. ``size`` is that of the payload in bytes; a huge one is left out of ``body``."""
+
+    position: int
+    at: datetime
+    type: str
+    actor: str
+    refs: dict[str, str]
+    facts: dict[str, Any]
+    body: dict[str, Any]
+    size: int
+
+    @property
+    def invocation(self) -> str:
+        """The id of the call that the event belongs to, or nothing."""
+        return self.refs.get("invocation", "")
+
+    @property
+    def request(self) -> str:
+        """The id of the approval request that the event belongs to, or nothing."""
+        return self.refs.get("request", "")
+
+
+@dataclass(frozen=True)
+class RequestSummary:
+    """A question to people in a few words. ``effect`` holds text from outside; ``level`` is its tier, 1 to 3."""
+
+    pk: UUID
+    code: str
+    session_id: UUID
+    position: int
+    invocation_id: UUID
+    effect: str
+    level: Literal[1, 2, 3]
+    queue: str
+    state: str
+    due: datetime
+    your_turn: bool = False
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Pending requests of a tenant: the most urgent ones, how many there are, and how many this person may decide."""
+
+    first: Sequence[RequestSummary]
+    total: int
+    your_turn: int

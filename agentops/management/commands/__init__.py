@@ -1,0 +1,1 @@
+"""``manage.py NAME`` for each module here."""

@@ -1,0 +1,1 @@
+"""Settings: ``base`` is shared; ``demo``, ``test`` and ``production`` are what DJANGO_SETTINGS_MODULE names."""

@@ -1,0 +1,228 @@
+"""What every installation shares. Nothing here is a secret, and nothing here opens a door."""
+
+from pathlib import Path
+from typing import Any
+
+from csp.constants import NONCE, NONE, SELF
+
+from agentops.settings.readers import ENVIRONMENT
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+# Where an embedded database and the demo keep their files.
+DEMO_DIR = Path(ENVIRONMENT.text("DEMO_DIR", str(BASE_DIR / ".demo"))).absolute()
+
+DEBUG = False
+ALLOWED_HOSTS: list[str] = []
+ROOT_URLCONF = "agentops.urls"
+ASGI_APPLICATION = "agentops.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "unfold",  # replaces templates of the admin, so it stands before it
+    "unfold.contrib.guardian",  # and of guardian
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django.contrib.humanize",
+    "channels",
+    "csp",
+    "django_htmx",
+    "guardian",
+    "pgtrigger",
+    "rest_framework",
+    "template_partials",
+    "agentops",
+    "approvals",
+    "support_agent",
+    "billing_agent",
+    "sre_agent",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "agentops.middleware.ContentSecurityPolicyMiddleware",
+    "agentops.middleware.BrowserIsolationMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # A view is private unless it says otherwise.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "agentops.console.middleware.ReaderTimezoneMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+                "agentops.console.context_processors.shell",
+            ],
+        },
+    },
+]
+
+# -- The product ---------------------------------------------------------------------------------------
+
+# Every role that this installation knows, written out: dotted paths of RoleSpec values.
+ROLES = ["support_agent.role.ROLE"]
+# Who asks people: an implementation of agentops.runtime.ports.ApprovalGate.
+APPROVAL_GATE = "approvals.gate.Gate"
+# What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
+APPROVAL_DESK = "approvals.desk.Desk"
+# Sockets of the apps: dotted paths of lists of URL patterns.
+WEBSOCKET_ROUTES = ["approvals.routing.websocket_urlpatterns"]
+
+# A worker that has recorded nothing for so long has lost its session to the next one. Longer than any model call.
+LEASE_SECONDS = ENVIRONMENT.number("LEASE_SECONDS", 120, least=2, most=3600)
+
+# "anthropic:NAME" or "openai:NAME"; nothing means the offline playbook.
+AGENT_MODEL = ENVIRONMENT.text("AGENT_MODEL", "")
+# Another endpoint that speaks the same protocol; nothing means the provider's own.
+AGENT_MODEL_URL = ENVIRONMENT.web_address("AGENT_MODEL_URL")
+AGENT_MODEL_KEY = ENVIRONMENT.secret("AGENT_MODEL_KEY", "")
+
+# Only the demo has accounts with a published password, and only it creates and shows them.
+DEMO_ACCOUNTS: tuple[dict[str, str], ...] = ()
+DEMO_SEEDS: tuple[str, ...] = ()
+
+# -- Accounts ------------------------------------------------------------------------------------------
+
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "guardian.backends.ObjectPermissionBackend",
+]
+# Somebody who is not logged in has no permissions, on no object.
+ANONYMOUS_USER_NAME = None
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+SESSION_COOKIE_AGE = 12 * 60 * 60
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+
+# -- Headers -------------------------------------------------------------------------------------------
+
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:"],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    },
+}
+# The admin's own pages are built on inline scripts and styles that evaluate expressions.
+ADMIN_CONTENT_SECURITY_POLICY = {
+    "script-src": [SELF, "'unsafe-inline'", "'unsafe-eval'"],
+    "style-src": [SELF, "'unsafe-inline'"],
+}
+
+UNFOLD = {"SITE_TITLE": "Control plane", "SITE_HEADER": "Control plane", "SITE_URL": "/"}
+
+# -- Time, language, files -----------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+SERVESTATIC_ALLOW_ALL_ORIGINS = False
+
+# -- Database, broker, live updates --------------------------------------------------------------------
+
+# Plans are prepared on the server: the hot path runs the same few statements all the time.
+DATABASE_OPTIONS: dict[str, Any] = {"server_side_binding": True, "prepare_threshold": 2, "connect_timeout": 5}
+# Under ASGI a persistent connection would belong to a thread that nobody closes: connections come from a pool.
+DATABASE_POOL: dict[str, Any] = {"min_size": 1, "max_size": 20, "timeout": 10}
+
+REDIS_URL = ENVIRONMENT.redis("REDIS_URL")
+
+
+def channel_layers(redis_url: str) -> dict[str, dict[str, Any]]:
+    """Return CHANNEL_LAYERS: over Redis, or within this process when there is none."""
+    if not redis_url:
+        return {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    return {
+        "default": {
+            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            "CONFIG": {"hosts": [redis_url], "prefix": "agentops", "expiry": 30},
+        }
+    }
+
+
+CHANNEL_LAYERS = channel_layers(REDIS_URL)
+
+# A message says "look now" and nothing else: losing or repeating one loses and repeats nothing.
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600} if REDIS_URL else {"polling_interval": 0.05}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_IMPORTS = ["agentops.runtime.tasks"]
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "agentops"
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+# The work waits for models and vendors, and a pool of database connections does not survive a fork.
+CELERY_WORKER_POOL = "threads"
+CELERY_WORKER_CONCURRENCY = ENVIRONMENT.number("WORKER_THREADS", 4, least=1, most=64)
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "agentops.runtime.tasks.sweep", "schedule": 2.0, "options": {"expires": 2}},
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+}
+
+# -- Logs ----------------------------------------------------------------------------------------------
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "agentops.logs.LineFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": ENVIRONMENT.text("LOG_LEVEL", "INFO").upper()},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True, "level": "INFO"},
+        "django.server": {"handlers": [], "propagate": True},
+        "uvicorn": {"handlers": [], "propagate": True},
+        "uvicorn.access": {"level": "WARNING"},
+        "celery": {"level": "WARNING"},
+    },
+}

@@ -1,0 +1,34 @@
+"""Tests: DATABASE_URL and REDIS_URL when they are set, otherwise an embedded server for this run only."""
+
+import os
+
+from agentops.settings.base import *  # noqa: F403
+from agentops.settings.base import DATABASE_OPTIONS, DEMO_DIR
+from agentops.settings.readers import ENVIRONMENT
+
+SECRET_KEY = "only-for-tests-" + "0" * 50
+ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
+
+# Parallel test processes are started by this one and share its server through the environment.
+_DATABASE = ENVIRONMENT.database("DATABASE_URL") or {
+    "ENGINE": "agentops.embedded.backend",
+    "NAME": "agentops",
+    "EMBEDDED": {
+        "base": DEMO_DIR,
+        "name": os.environ.setdefault("AGENTOPS_TEST_CLUSTER", f"test-{os.getpid()}"),
+        "durable": False,
+    },
+}
+# A worker process that a test starts works on that test's database.
+_DATABASE["NAME"] = os.environ.get("AGENTOPS_TEST_DATABASE", _DATABASE["NAME"])
+_DATABASE["OPTIONS"] = {**_DATABASE.get("OPTIONS", {}), **DATABASE_OPTIONS}
+DATABASES = {"default": _DATABASE}
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = []
+SERVESTATIC_USE_FINDERS = True
+
+# No test reaches a model by accident of the environment it runs in.
+AGENT_MODEL = ""
+AGENT_MODEL_URL = ""
+AGENT_MODEL_KEY = ""

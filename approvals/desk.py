@@ -1,0 +1,66 @@
+"""What the console shows of requests: implements ``agentops.console.ports.ApprovalDesk``."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast, Right
+
+from agentops.console.records import RequestSummary, Waiting
+from agentops.kernel.clock import utcnow
+from agentops.runtime.ports import ApprovalState
+from approvals.models import ApprovalRequest
+from approvals.queries import Bucket, View, decidable_queues, level_of, requests_in, turn_count
+
+
+class Desk:
+    """Requests as summaries."""
+
+    def turn_count(self, person: User, tenant_id: UUID) -> int:
+        """Return how many pending requests the person may decide."""
+        return turn_count(person, tenant_id)
+
+    def waiting(self, person: User, tenant_id: UUID, *, limit: int) -> Waiting:
+        """Return what waits on people, the most urgent first."""
+        view = View(tenant_id, decidable_queues(person), utcnow())
+        mine, others = requests_in(view, Bucket.TURN), requests_in(view, Bucket.OTHERS)
+        first = (mine | others).select_related("queue").order_by("expires_at", "id")[:limit]
+        your_turn = mine.count()
+        return Waiting([_summary(request, view.mine) for request in first], your_turn + others.count(), your_turn)
+
+    def of_session(self, session_id: UUID) -> Sequence[RequestSummary]:
+        """Return the requests of one session, oldest first."""
+        found = ApprovalRequest.objects.filter(session_id=session_id).select_related("queue").order_by("id")
+        return [_summary(request) for request in found]
+
+    def find(self, tenant_id: UUID, *, pk: UUID | None = None, tail: str | None = None) -> Sequence[RequestSummary]:
+        """Return requests of the tenant by id, or by the last ten hexadecimal digits of the id."""
+        found = _requests(tenant_id)
+        if pk is not None:
+            found = found.filter(pk=pk)
+        elif tail is not None:
+            found = found.alias(tail=Right(Cast("id", TextField()), 10)).filter(tail=tail)
+        else:
+            return []
+        return [_summary(request) for request in found[:2]]
+
+
+def _requests(tenant_id: UUID) -> QuerySet[ApprovalRequest]:
+    return ApprovalRequest.objects.filter(tenant_id=tenant_id).select_related("queue")
+
+
+def _summary(request: ApprovalRequest, mine: frozenset[int] = frozenset()) -> RequestSummary:
+    return RequestSummary(
+        pk=request.pk,
+        code=request.code,
+        session_id=request.session_id,
+        position=request.position,
+        invocation_id=request.invocation_id,
+        effect=request.effect,
+        level=level_of(request),
+        queue=request.queue.name,
+        state=request.state,
+        due=request.expires_at,
+        your_turn=request.state == ApprovalState.PENDING and request.queue_id in mine,
+    )

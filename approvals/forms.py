@@ -1,0 +1,147 @@
+"""What people send: a decision, and how long a queue gives them for one."""
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import Any, ClassVar, cast
+
+from django import forms
+from django.http import QueryDict
+
+from approvals import presenters
+from approvals.models import ApprovalQueue, Verdict
+
+REASONS = (
+    ("wrong_target", "Wrong target or recipient"),
+    ("wrong_amount", "Wrong amount"),
+    ("injected", "Instruction came from untrusted text"),
+    ("policy", "Against policy"),
+    ("other", "Other"),
+)
+_OTHER = "other"
+MOST_WORDS = 900
+"""With the preset reason before it, it still fits the column."""
+
+
+class DecisionForm(forms.Form):
+    """A decision as the request page sends it. ``must_open`` are the arguments that approving needs opened."""
+
+    verb = forms.ChoiceField(
+        choices=Verdict.choices,
+        error_messages={"required": "Choose approve or reject.", "invalid_choice": "Choose approve or reject."},
+    )
+    digest = forms.RegexField(
+        r"\A[0-9a-f]{64}\Z",
+        error_messages={
+            "required": "The form does not say what was shown. Load the page again.",
+            "invalid": "The form does not say what was shown. Load the page again.",
+        },
+    )
+    reason = forms.ChoiceField(choices=REASONS, required=False)
+    why = forms.CharField(max_length=MOST_WORDS, required=False)
+    checked = forms.CharField(max_length=500, required=False)
+
+    def __init__(self, data: QueryDict, *, must_open: Collection[str]) -> None:
+        super().__init__(data)
+        self.must_open = must_open
+        self.opened = frozenset(data.getlist("opened")) & frozenset(must_open)
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for what the chosen verb needs."""
+        given: dict[str, Any] = super().clean() or {}
+        verb, reason, why = given.get("verb"), given.get("reason"), given.get("why")
+        if verb == Verdict.REJECT and not why and not self.has_error("why"):
+            if reason == _OTHER:
+                self.add_error("why", "Say in words why.")
+            elif not reason:
+                self.add_error("reason", "Choose a reason, or say in words why.")
+        if verb == Verdict.APPROVE and not self.opened.issuperset(self.must_open):
+            self.add_error(None, "Read every long value and tick it before you approve.")
+        return given
+
+    @property
+    def verdict(self) -> Verdict:
+        """What was decided. Only of a valid form."""
+        return Verdict(self.cleaned_data["verb"])
+
+    @property
+    def words(self) -> str:
+        """The reason as it goes on record: the preset one, what was typed, or both."""
+        label = dict(REASONS).get(self.cleaned_data["reason"], "")
+        why: str = self.cleaned_data["why"]
+        if not label or self.cleaned_data["reason"] == _OTHER:
+            return why
+        return f"{label}: {why}" if why else label
+
+    def draft(self) -> presenters.Draft:
+        """Return what was typed, valid or not."""
+        sent = {name: self._sent(name) for name in ("verb", "reason", "why", "checked")}
+        verb = cast("presenters.Verb", sent["verb"] if sent["verb"] in Verdict.values else "")
+        return presenters.Draft(
+            verb=verb, reason=sent["reason"], why=sent["why"], checked=sent["checked"], opened=self.opened
+        )
+
+    def _sent(self, name: str) -> str:
+        return str(self.data.get(name, "")).replace("\x00", "")[:2000]
+
+    def messages(self) -> Mapping[str, str]:
+        """Return the first error of each field, as the panel shows them."""
+        found = {name: str(errors[0]) for name, errors in self.errors.items()}
+        whole = found.pop("__all__", "")
+        if whole:
+            found["opened"] = whole
+        if "digest" in found:
+            found["form"] = found.pop("digest")
+        return found
+
+
+_PART = re.compile(r"(\d{1,4})\s*(d|days?|h|hours?|m|min|minutes?)\b[\s,]*", re.ASCII | re.IGNORECASE)
+_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+
+
+class SpanField(forms.CharField):
+    """A span of time as people write it: "4 h", "1 d 12 h", "30 minutes". Gives a timedelta."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "unreadable": "Write it like 4 h, 30 min or 1 d 12 h.",
+        "too_short": "At least one minute: people need time to read.",
+        "too_long": "At most 30 days.",
+    }
+
+    def prepare_value(self, value: Any) -> Any:
+        """Write a timedelta in words."""
+        return span_words(value) if isinstance(value, timedelta) else value
+
+    def clean(self, value: Any) -> timedelta:
+        """Return the span. Raises ValidationError."""
+        text = str(super().clean(value))
+        parts = list(_PART.finditer(text))
+        if not parts or "".join(part.group() for part in parts) != text:
+            raise forms.ValidationError(self.error_messages["unreadable"], code="unreadable")
+        span = sum((int(part[1]) * _UNITS[part[2][0].lower()] for part in parts), timedelta())
+        if span < timedelta(minutes=1):
+            raise forms.ValidationError(self.error_messages["too_short"], code="too_short")
+        if span > timedelta(days=30):
+            raise forms.ValidationError(self.error_messages["too_long"], code="too_long")
+        return span
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Compare words with words."""
+        return super().has_changed(self.prepare_value(initial), data)
+
+
+def span_words(span: timedelta) -> str:
+    """Return a span in days, hours and minutes: "1 d 12 h"."""
+    minutes = int(span.total_seconds()) // 60
+    parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "min")]
+    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 min"
+
+
+class QueueForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
+    """A queue in the admin."""
+
+    decide_within = SpanField(help_text="A request that nobody decided in this time expires, and nothing runs.")
+
+    class Meta:
+        model = ApprovalQueue
+        fields = ("tenant", "slug", "name", "description", "decide_within")

@@ -1,0 +1,90 @@
+"""The offline playbook: a planner without a model. It reads the ticket and works it, one proposal a turn.
+
+It keeps nothing between turns. What it proposes follows from the ticket and the session's history alone:
+look up what is needed, propose the changes, hand over what is left, answer once, finish. Look-ups end after
+``LOOKUPS_UNTIL`` steps and changes after ``CHANGES_UNTIL``, so that every session ends within twenty.
+"""
+
+from functools import lru_cache
+
+from agentops.registry.planner import (
+    FinalAnswer,
+    Observation,
+    PlanContext,
+    Proposal,
+    ToolCall,
+    Turn,
+    Usage,
+)
+from support_agent.playbook.alarms import Alarm, alarms_in
+from support_agent.playbook.closing import CLOSING_TOOLS, close
+from support_agent.playbook.facts import CannotKnow, Desk, NotYetKnown
+from support_agent.playbook.letter import Work
+from support_agent.playbook.outcomes import Change, Handed, Outcome
+from support_agent.playbook.text import make_readable
+from support_agent.playbook.wishes import Wish, read_wishes
+from support_agent.playbook.working import attempts, outcomes_of
+
+CHANGES_UNTIL = 16
+NAME = "offline playbook"
+_NOBODY = "Nobody with this sender address is a customer, so nothing may be looked up or changed."
+
+
+class Playbook:
+    """Implements ``agentops.registry.planner.Planner``."""
+
+    @property
+    def name(self) -> str:
+        """What is shown where a model's name is shown."""
+        return NAME
+
+    def propose(self, context: PlanContext) -> Turn:
+        """Return the next proposal. The same context gives the same proposal; it never raises."""
+        proposal = _propose(context)
+        told = proposal.message if isinstance(proposal, FinalAnswer) else getattr(proposal, "rationale", "")
+        return Turn(proposal, Usage(model=NAME), raw=told)
+
+
+def _propose(context: PlanContext) -> Proposal:
+    granted = frozenset(tool.name for tool in context.tools)
+    desk = Desk(context.history, granted)
+    try:
+        outcomes = _outcomes(context, desk, granted)
+    except NotYetKnown as needed:
+        return ToolCall(needed.call.tool, needed.call.arguments, "This has to be known first.")
+    tried = attempts(outcomes, context.history)
+    others = tuple(outcome for outcome in outcomes if not isinstance(outcome, Change))
+    if len(context.history) < CHANGES_UNTIL and not _is_closing(context.history):
+        for attempt in tried:
+            if attempt.seen is None and attempt.change.tool in granted:
+                return ToolCall(
+                    attempt.change.tool, attempt.change.arguments, f"The customer asks for {attempt.change.about}."
+                )
+    return close(context, desk, granted, Work(tried, others))
+
+
+def _outcomes(context: PlanContext, desk: Desk, granted: frozenset[str]) -> tuple[Outcome, ...]:
+    if context.subject.customer_id is None:
+        return (Handed("your message", _NOBODY),)
+    alarms, wishes = _read(context.subject.title, context.subject.text, granted)
+    try:
+        desk.person()
+    except CannotKnow:
+        return (Handed("your message", "The customer's record could not be looked up."),)
+    return outcomes_of(wishes, alarms, desk)
+
+
+@lru_cache(maxsize=256)
+def _read(title: str, text: str, granted: frozenset[str]) -> tuple[tuple[Alarm, ...], tuple[Wish, ...]]:
+    """Read the body; the title only where the body says nothing or the title alone raises an alarm."""
+    body = make_readable(text)
+    head = make_readable(title)
+    alarms = alarms_in(body, tool_names=granted)
+    kinds = {alarm.kind for alarm in alarms}
+    alarms += tuple(alarm for alarm in alarms_in(head, tool_names=granted) if alarm.kind not in kinds)
+    wishes = read_wishes(body.text) or read_wishes(f"{head.text}. {body.text}")
+    return alarms, wishes
+
+
+def _is_closing(history: tuple[Observation, ...]) -> bool:
+    return any(seen.tool in CLOSING_TOOLS for seen in history)

@@ -1,0 +1,130 @@
+"""What every test shares: no network, a browser where there is one, a site to point it at."""
+
+import ipaddress
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pgtrigger
+import pytest
+import uvicorn
+from django.db import connection, transaction
+from django.db.backends.postgresql.operations import DatabaseOperations
+from playwright.sync_api import Browser, sync_playwright
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# The one server besides this machine that a test may speak to is the Redis that the run was given.
+ALLOWED_HOSTS = {"localhost", urlsplit(os.environ.get("REDIS_URL", "")).hostname}
+
+
+class NetworkBlocked(RuntimeError):
+    """A test tried to reach another machine."""
+
+
+def _guard(host: object) -> None:
+    name = host.decode() if isinstance(host, bytes) else str(host)
+    if name in ALLOWED_HOSTS:
+        return
+    try:
+        inside = ipaddress.ip_address(name).is_loopback or ipaddress.ip_address(name).is_unspecified
+    except ValueError:
+        inside = False
+    if not inside:
+        raise NetworkBlocked(f"tests do not speak to other machines, and this one tried {name!r}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network() -> Iterator[None]:
+    """Block look-ups and connections that leave this machine."""
+    real_connect, real_connect_ex = socket.socket.connect, socket.socket.connect_ex
+    real_getaddrinfo = socket.getaddrinfo
+
+    def checked(sock: socket.socket, address: Any) -> None:
+        if sock.family in (socket.AF_INET, socket.AF_INET6):
+            _guard(address[0])
+
+    def connect(sock: socket.socket, address: Any) -> None:
+        checked(sock, address)
+        real_connect(sock, address)
+
+    def connect_ex(sock: socket.socket, address: Any) -> int:
+        checked(sock, address)
+        return real_connect_ex(sock, address)
+
+    def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host is not None:
+            _guard(host)
+        return real_getaddrinfo(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", connect)
+        patch.setattr(socket.socket, "connect_ex", connect_ex)
+        patch.setattr(socket, "getaddrinfo", getaddrinfo)
+        yield
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium of this machine. Where there is none the test is skipped, unless REQUIRE_BROWSER is set."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        reason = f"no browser on this machine (looked for {', '.join(BROWSERS)})"
+        pytest.fail(reason) if os.environ.get("REQUIRE_BROWSER") else pytest.skip(reason)
+    # The driver's event loop runs in this thread, where Django would otherwise refuse to query.
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as driver:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        chromium = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def site(transactional_db: None) -> Iterator[str]:
+    """The address of the whole site, sockets included, served from this process on the test's database."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            "agentops.asgi:application", log_config=None, lifespan="on", timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        deadline = time.monotonic() + 20
+        while not server.started:
+            assert thread.is_alive(), "the server ended while it was starting"
+            assert time.monotonic() < deadline, "the server did not start within 20 seconds"
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive(), "the server did not stop"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def flushable_ledger(django_db_setup: None) -> Iterator[None]:
+    """Let the flush after a transactional test empty the append-only tables; by name, and for that moment only."""
+    flush = DatabaseOperations.execute_sql_flush
+    guards = [
+        (connection.ops.quote_name(model._meta.db_table), trigger.get_pgid(model))
+        for model, trigger in pgtrigger.registered()
+    ]
+
+    def switch(word: str) -> None:
+        with connection.cursor() as cursor:
+            for table, trigger in guards:
+                cursor.execute(f"ALTER TABLE {table} {word} TRIGGER {trigger}")
+
+    def execute_sql_flush(self: DatabaseOperations, sql_list: list[str]) -> None:
+        with transaction.atomic():
+            switch("DISABLE")
+            flush(self, sql_list)
+            switch("ENABLE")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseOperations, "execute_sql_flush", execute_sql_flush)
+        yield

@@ -1,0 +1,204 @@
+"""The demo as its user meets it: a process with a terminal, a browser's requests, signals."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from agentops.embedded.home import remove_home
+from agentops.embedded.postgres import EmbeddedPostgres
+from agentops.embedded.processes import all_running_in
+
+MANAGE = Path(__file__).parents[2] / "manage.py"
+NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "AGENTOPS_TEST_CLUSTER", "PORT")
+PATIENCE = 120
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+    return {**kept, "DEMO_DIR": str(folder), **more}
+
+
+@dataclass
+class RunningDemo:
+    folder: Path
+    process: "subprocess.Popen[str]"
+    said: list[str] = field(default_factory=list)
+    url: str = ""
+    reader: threading.Thread = field(default_factory=threading.Thread)
+
+    @classmethod
+    def start(cls, folder: Path, *options: str) -> "RunningDemo":
+        process = subprocess.Popen(
+            [sys.executable, str(MANAGE), "demo", "--port", "0", *options],
+            env=environment(folder),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        demo = cls(folder, process)
+        announced = threading.Event()
+        demo.reader = threading.Thread(target=demo._listen, args=(announced,), daemon=True)
+        demo.reader.start()
+        assert announced.wait(PATIENCE), "".join(demo.said)
+        assert demo.url, "".join(demo.said)
+        return demo
+
+    def _listen(self, announced: threading.Event) -> None:
+        """Read all that it says, to the end: a full pipe would stop it."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line)
+            address = re.search(r"runs at (http://127\.0\.0\.1:\d+/)", line)
+            if address:
+                self.url = address.group(1)
+            if self.url and line.strip() == "":
+                announced.set()
+        announced.set()
+
+    @property
+    def database(self) -> EmbeddedPostgres:
+        return EmbeddedPostgres(self.folder, "demo")
+
+    def get(self, path: str) -> tuple[int, str]:
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+
+    def end(self, number: int) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(timeout=60)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.reader.join(10)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def port_is_free(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", int(self.url.rstrip("/").rpartition(":")[2]))) != 0
+
+
+def refused(folder: Path, *options: str, **more: str) -> tuple[int, str]:
+    answer = subprocess.run(
+        [sys.executable, str(MANAGE), "demo", *options],
+        env=environment(folder, **more),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert "Traceback" not in answer.stderr
+    return answer.returncode, answer.stderr.strip()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "demo"
+    if (tmp_path / "demo").exists():
+        remove_home(tmp_path / "demo")
+
+
+def test_demo_serves_refuses_a_second_one_survives_a_kill_and_ends_clean(folder: Path) -> None:
+    demo = RunningDemo.start(folder)
+    try:
+        shown = "".join(demo.said)
+        assert [name for name in ("approver", "admin", "support") if f"  {name} " in shown] == [
+            "approver",
+            "admin",
+            "support",
+        ]
+        assert demo.get("readyz") == (200, '{"status": "ok", "checks": {"database": "ok", "migrations": "ok"}}')
+        status, page = demo.get("login/")
+        assert status == 200
+        assert re.findall(r'name="username" value="(\w+)"', page) == ["approver", "admin", "support"]
+
+        code, sentence = refused(folder, "--port", "0")
+        assert (code, sentence) == (
+            2,
+            f"The demo cannot start: a demo already runs in this folder: process {demo.process.pid}, {demo.url}.",
+        )
+
+        database = demo.database
+        with database.ensure().connect() as connection:
+            connection.execute("CREATE TABLE marker AS SELECT 41 AS value")
+        data = database.cluster.data
+        database.stop()
+        assert all_running_in(data)
+    finally:
+        demo.kill()
+
+    again = RunningDemo.start(folder)
+    try:
+        database = again.database
+        with database.ensure().connect() as connection:
+            assert connection.execute("SELECT value FROM marker").fetchone() == (41,)
+        database.stop()
+        assert again.end(signal.SIGINT) == 0
+    finally:
+        again.kill()
+    assert all_running_in(data) == []
+    assert again.port_is_free()
+
+    anew = RunningDemo.start(folder, "--reset")
+    try:
+        database = anew.database
+        with database.ensure().connect() as connection:
+            assert connection.execute("SELECT to_regclass('marker')").fetchone() == (None,)
+        database.stop()
+        assert anew.end(signal.SIGTERM) == 0
+    finally:
+        anew.kill()
+    assert all_running_in(data) == []
+    assert anew.port_is_free()
+
+
+def test_taken_port_is_refused_in_one_sentence(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert refused(folder, "--port", str(port)) == (
+            2,
+            (
+                f"The demo cannot start: port {port} cannot be used (Address already in use); "
+                f"choose another one: make demo PORT={port + 1}."
+            ),
+        )
+
+
+def test_dead_database_is_refused_in_one_sentence(folder: Path) -> None:
+    code, sentence = refused(folder, "--port", "0", DATABASE_URL="postgres://nobody@127.0.0.1:9/none")
+    assert code == 2
+    assert sentence.startswith("The demo cannot start: the database at 127.0.0.1:9 does not answer: ")
+    assert len(sentence.splitlines()) == 1
+
+
+def test_reset_of_a_database_that_is_not_ours_is_refused(folder: Path) -> None:
+    code, sentence = refused(folder, "--port", "0", "--reset", DATABASE_URL="postgres://nobody@127.0.0.1:9/none")
+    assert code == 2
+    assert sentence.endswith("RESET deletes only the demo's own database, and DATABASE_URL names another one.")
+
+
+@pytest.mark.parametrize("port", ["http", "70000", "-1"])
+def test_port_that_is_none_is_refused(folder: Path, port: str) -> None:
+    code, sentence = refused(folder, PORT=port)
+    assert code == 2
+    assert sentence == f"The demo cannot start: PORT is '{port}'; write a whole number from 0 to 65535."
+
+
+def test_other_settings_have_no_demo(folder: Path) -> None:
+    assert refused(folder, DJANGO_SETTINGS_MODULE="agentops.settings.test", AGENTOPS_TEST_CLUSTER="unused") == (
+        2,
+        "The demo cannot start: it needs DJANGO_SETTINGS_MODULE=agentops.settings.demo.",
+    )
