@@ -20,6 +20,10 @@ def request_digest(case: ApprovalCase, *, expires_at: datetime, nonce: str) -> s
             "arguments": case.arguments,
             "preview": case.preview,
             "policy_version": case.policy_version,
+            "reasons": [list(reason) for reason in case.reasons],
+            "rationale": case.rationale,
+            "subject": [case.subject_kind, case.subject_id, case.subject_title, case.subject_text, case.sender],
+            "queue": case.queue,
             "expires_at": isoformat(expires_at),
             "nonce": nonce,
         }

@@ -17,7 +17,6 @@ from approvals.digest import request_digest
 from approvals.models import ApprovalQueue, ApprovalRequest
 from approvals.operations import expire_request, expired_requests
 
-
 DECIDE_WITHIN = timedelta(hours=4)
 
 

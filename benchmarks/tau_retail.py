@@ -38,10 +38,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="for the moments of the kills")
     options = parser.parse_args()
 
-    import django
+    # The apps have to be set up before their models can be imported.
+    import django  # noqa: PLC0415
 
     django.setup()
-    from benchmarks.tau_round import Round, read_shop, rounds_of
+    from benchmarks.tau_round import Round, read_shop, rounds_of  # noqa: PLC0415
 
     shop = read_shop(options.dir)
     os.environ[TASKS] = str((options.dir / "tasks.jsonl").resolve())
@@ -63,7 +64,7 @@ def main() -> int:
 @contextmanager
 def scratch_database() -> Iterator[None]:
     """Make a database of our own, which worker processes find by its name, and drop it at the end."""
-    from django.db import connection
+    from django.db import connection  # noqa: PLC0415 - as above
 
     before: str = connection.settings_dict["NAME"]
     connection.settings_dict["TEST"]["NAME"] = f"tau_retail_{os.getpid()}"

@@ -121,7 +121,7 @@ class Round:
         for task in self.tasks:
             orders |= {ref: in_minor(record) for ref, record in task["after"]["orders"].items()}
             users |= {ref: in_minor(record) for ref, record in task["after"]["users"].items()}
-            touched |= {ref: task["id"] for ref in (*task["after"]["orders"], *task["after"]["users"], task["user_id"])}
+            touched |= dict.fromkeys((*task["after"]["orders"], *task["after"]["users"], task["user_id"]), task["id"])
         wrong: set[str] = set()
         for ref, got in self._records():
             expected = orders.get(ref, users.get(ref))

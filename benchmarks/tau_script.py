@@ -59,10 +59,13 @@ def proposals_of(actions: list[dict[str, Any]]) -> list[ToolCall]:
     return calls
 
 
+_REPLY = ToolCall("send_reply", {"body": "Your request was worked on; please see your orders."}, "The work is done.")
+
+
 @cache
 def _script() -> dict[str, list[ToolCall]]:
     lines = Path(os.environ["TAU_RETAIL_TASKS"]).read_text(encoding="utf-8").splitlines()
-    return {task["id"]: proposals_of(task["actions"]) for task in map(json.loads, lines)}
+    return {task["id"]: [*proposals_of(task["actions"]), _REPLY] for task in map(json.loads, lines)}
 
 
 def _next(context: PlanContext) -> Proposal:

@@ -48,6 +48,7 @@ class IncidentCode(StrEnum):
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
     TOOL_UNAVAILABLE = "TOOL_UNAVAILABLE"
     LOOP_REFUSED = "LOOP_REFUSED"
+    WORKER_LOST = "WORKER_LOST"
     INTERNAL = "INTERNAL"
 
     @property
@@ -65,5 +66,6 @@ _INCIDENT_WORDS = {
     IncidentCode.OUTCOME_UNKNOWN: "A call to another system may or may not have taken effect; a person must check.",
     IncidentCode.TOOL_UNAVAILABLE: "A tool that the session needs stayed unavailable.",
     IncidentCode.LOOP_REFUSED: "The model repeated proposals that had been refused.",
+    IncidentCode.WORKER_LOST: "The program that worked on this stopped several times at the same step.",
     IncidentCode.INTERNAL: "Something failed inside this program; the work was handed to a person.",
 }

@@ -28,5 +28,7 @@ class Migration(migrations.Migration):
             TRANSACTION_COLUMN, "DROP INDEX ledger_event_xid; ALTER TABLE ledger_event DROP COLUMN xid CASCADE"
         ),
         migrations.RunSQL(ROW_VIEW, "DROP VIEW ledger_row"),
-        migrations.RunSQL(ROOM_FOR_UPDATES, "ALTER TABLE session RESET (fillfactor); ALTER TABLE invocation RESET (fillfactor)"),
+        migrations.RunSQL(
+            ROOM_FOR_UPDATES, "ALTER TABLE session RESET (fillfactor); ALTER TABLE invocation RESET (fillfactor)"
+        ),
     ]

@@ -6,7 +6,7 @@ import socket
 import threading
 
 from django.conf import settings
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from agentops.agents.models import AgentVersion
 from agentops.kernel.errors import IncidentCode
@@ -18,6 +18,7 @@ from agentops.runtime.loop import run
 from agentops.runtime.models import Session
 from agentops.runtime.record import begin_stopping
 from agentops.runtime.session import Held, load
+from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
 
 log = logging.getLogger(__name__)
@@ -76,17 +77,26 @@ def work_session(held: Held) -> None:
         run(_work(held))
     except StaleStream:
         log.info("session %s went on elsewhere", held.id)
+    except (OperationalError, InterfaceError):
+        # Without a database nothing can be recorded: the lease runs out, and a later worker goes on.
+        log.warning("session %s lost its database", held.id, exc_info=True)
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
     except Exception:
         log.exception("session %s failed inside the runtime", held.id)
-        if not held.stop_code:
-            _stop_after_failure(held)
+        _stop_after_failure(held)
 
 
 def _stop_after_failure(held: Held) -> None:
-    """Hand over to a person. When even that fails the lease runs out and the sweep tries again."""
+    """Hand over to a person, from what is on record. When even that fails the sweep brings the session back."""
+    row = Session.objects.filter(pk=held.id, fence=held.fence, status=SessionStatus.RUNNING).first()
+    if row is None:
+        return
+    fresh = load(row, owner=held.owner)
     try:
-        begin_stopping(held, code=IncidentCode.INTERNAL, words=IncidentCode.INTERNAL.words)
-        run(_work(held))
+        if not fresh.stop_code:
+            begin_stopping(fresh, code=IncidentCode.INTERNAL, words=IncidentCode.INTERNAL.words)
+            run(_work(fresh))
     except StaleStream:
         log.info("session %s went on elsewhere", held.id)
     except Exception:

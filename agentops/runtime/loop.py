@@ -42,6 +42,9 @@ log = logging.getLogger(__name__)
 
 def run(work: Work) -> None:
     """Work the session until it is no longer held. Raises StaleStream when the lease went to somebody else."""
+    held = work.held
+    if held.attempts >= guards.MOST_LOST_WORKERS and not held.stop_code:
+        begin_stopping(held, code=IncidentCode.WORKER_LOST, words=IncidentCode.WORKER_LOST.words)
     if not continue_pending(work):
         return
     while step(work):
@@ -196,6 +199,8 @@ def _malformed(work: Work, turn: Turn, proposal: Malformed, seen: dict[str, Any]
 
 def _finish(work: Work, turn: Turn, answer: FinalAnswer, seen: dict[str, Any], began: float) -> bool:
     held = work.held
+    if not held.achieved and not held.stop_code:
+        return _send_back(work, turn, answer, seen, began)
     outcome = outcome_of(held.achieved)
     payload = {
         "answer": {
@@ -210,6 +215,17 @@ def _finish(work: Work, turn: Turn, answer: FinalAnswer, seen: dict[str, Any], b
     name = "session.stopped" if held.stop_code else "session.finished"
     end(held, event=Event(name, work.actor, facts, {}, payload), took=_took(turn, began), outcome=outcome)
     return False
+
+
+def _send_back(work: Work, turn: Turn, answer: FinalAnswer, seen: dict[str, Any], began: float) -> bool:
+    """Work may not end in silence: an end before anything was answered, changed or handed over is refused."""
+    refusal = Refusal(
+        "NO_OUTCOME",
+        "Nothing was answered, changed or handed over yet.",
+        "Send the reply or hand over to a person first, then finish.",
+    )
+    payload = {"arguments": {"message": _text(answer.message)}, "rationale": "", "context": seen}
+    return _refuse(work, {"tool": "final_answer", **usage_facts(turn)}, payload, refusal, None, _took(turn, began))
 
 
 _MOST_TEXT = 20_000

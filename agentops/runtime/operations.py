@@ -130,6 +130,7 @@ def _move(session: Session, events: Sequence[Event], before: SessionStatus, also
                 "position": session.position,
                 "count": len(events),
                 "before": before.value,
+                "lost": int(before is SessionStatus.RUNNING),
                 "at": utcnow(),
             },
         ),

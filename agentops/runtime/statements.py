@@ -42,6 +42,7 @@ UPDATE session SET {_COUNTERS}, status = %(status)s, stop_code = %(stop_code)s, 
 
 RETURN_TO_QUEUE = """
 UPDATE session SET status = 'queued', position = position + %(count)s, wake_at = NULL, lease_until = NULL,
+  attempts = attempts + %(lost)s,
   lease_owner = '', rank_at = %(at)s - priority * interval '10 minutes'
 WHERE id = %(session)s AND position = %(position)s AND status = %(before)s
 RETURNING position"""

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from agentops.agents.models import Agent, Threshold, ToolGrant
@@ -10,9 +11,17 @@ from agentops.kernel.errors import FailureKind
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import payload_of
 from agentops.llm.scripted import ScriptedPlanner
-from agentops.registry.planner import FinalAnswer, Malformed, PlannerUnavailable, ToolCall, Usage
+from agentops.registry.planner import (
+    FinalAnswer,
+    Malformed,
+    PlanContext,
+    PlannerUnavailable,
+    Proposal,
+    ToolCall,
+    Usage,
+)
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
-from agentops.runtime.dispatch import work_until_quiet
+from agentops.runtime.dispatch import claim, work_until_quiet
 from agentops.runtime.models import Invocation, MoneyWindow, Session
 from agentops.runtime.operations import start_session
 from agentops.runtime.sweep import sweep_once
@@ -24,6 +33,7 @@ from tests.factories.toy import Toy
 pytestmark = pytest.mark.django_db
 
 DONE = FinalAnswer("All done.", verified=("paid",))
+TELL = ToolCall("note", {"text": "Told the customer."})
 
 
 def pay(minor: object = 500, account: str = "a-1") -> ToolCall:
@@ -95,17 +105,17 @@ def test_amount_above_the_limit_waits_and_runs_once_when_approved(toy: Toy, agen
 
 
 def test_rejection_executes_nothing_and_the_session_still_answers(toy: Toy, agent: Agent, cast: Cast) -> None:
-    session = work(toy, agent, pay(5000), FinalAnswer("Not paid.", blocked=("payment",)))
+    session = work(toy, agent, pay(5000), TELL, FinalAnswer("Not paid.", blocked=("payment",)))
     decide(cast, Verdict.REJECT, "Not ours to pay.")
     work_until_quiet()
     session.refresh_from_db()
-    assert (session.status, session.outcome) == ("finished", "no action")
+    assert (session.status, session.outcome) == ("finished", "answered")
     assert toy.vendor.calls == []
-    assert Invocation.objects.get().state == "refused"
+    assert Invocation.objects.get(tool="pay").state == "refused"
 
 
 def test_expiry_executes_nothing_and_the_session_still_answers(toy: Toy, agent: Agent, cast: Cast) -> None:
-    session = work(toy, agent, pay(5000), FinalAnswer("Nobody decided."))
+    session = work(toy, agent, pay(5000), TELL, FinalAnswer("Nobody decided."))
     ApprovalRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert sweep_once() == 1
     work_until_quiet()
@@ -149,7 +159,7 @@ def test_rules_changed_after_approval_void_it(toy: Toy, agent: Agent, cast: Cast
 
 
 def test_grant_withdrawn_after_approval_refuses(toy: Toy, agent: Agent, cast: Cast) -> None:
-    session = work(toy, agent, pay(5000), DONE)
+    session = work(toy, agent, pay(5000), TELL, DONE)
     first = decide(cast, Verdict.APPROVE)
     ToolGrant.objects.filter(tool="pay").update(dial="observe")
     work_until_quiet()
@@ -182,16 +192,16 @@ def test_grant_withdrawn_after_approval_refuses(toy: Toy, agent: Agent, cast: Ca
     ],
 )
 def test_bad_proposal_is_refused_and_visible(toy: Toy, agent: Agent, call: ToolCall, code: str) -> None:
-    session = work(toy, agent, call, DONE)
+    session = work(toy, agent, call, TELL, DONE)
     assert session.status == "finished"
     refused = LedgerEvent.objects.get(stream=session.pk, type="call.refused")
     assert refused.facts["code"] == code
     assert toy.vendor.calls == []
-    assert toy.notes == []
+    assert toy.notes == ["Told the customer."]
 
 
 def test_foreign_and_unknown_records_are_refused_in_the_same_words(toy: Toy, agent: Agent) -> None:
-    work(toy, agent, pay(account="b-1"), pay(account="nobody"), DONE)
+    work(toy, agent, pay(account="b-1"), pay(account="nobody"), TELL, DONE)
     told = [o["message"] for o in _results("call.refused")]
     assert told[0] == told[1]
 
@@ -283,7 +293,7 @@ def test_model_that_cannot_be_reached_is_tried_three_times(toy: Toy, agent: Agen
 
 
 def test_model_that_cannot_be_read_gets_one_more_chance(toy: Toy, agent: Agent) -> None:
-    assert work(toy, agent, Malformed("two calls"), DONE).status == "finished"
+    assert work(toy, agent, Malformed("two calls"), TELL, DONE).status == "finished"
     session = work(toy, agent, Malformed("two calls"), Malformed("two calls"), work_id="w-2")
     assert (session.status, session.stop_code) == ("stopped", "MODEL_MALFORMED")
 
@@ -299,8 +309,45 @@ def test_failure_inside_the_program_hands_over(toy: Toy, agent: Agent) -> None:
     assert toy.handed_over == ["INTERNAL"]
 
 
+def test_end_without_any_outcome_is_sent_back_and_then_handed_over(toy: Toy, agent: Agent) -> None:
+    assert work(toy, agent, DONE, TELL, DONE).outcome == "answered"
+    session = work(toy, agent, DONE, DONE, DONE, DONE, work_id="w-2")
+    assert (session.status, session.stop_code, session.outcome) == ("stopped", "LOOP_REFUSED", "escalated")
+    assert toy.handed_over == ["LOOP_REFUSED"]
+    assert [result["code"] for result in _results("call.refused")] == ["NO_OUTCOME"] * 4
+
+
+def test_session_whose_workers_keep_dying_is_handed_over(toy: Toy, agent: Agent) -> None:
+    toy.add_work("w-1")
+    toy.taken.add("w-1")
+    toy.planner = ScriptedPlanner([TELL, DONE])
+    session = start_session(agent=agent, subject_id="w-1", actor="user:bob")
+    for _ in range(5):
+        assert claim() is not None
+        Session.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        assert sweep_once() == 1
+    work_until_quiet()
+    session.refresh_from_db()
+    assert (session.status, session.stop_code) == ("stopped", "WORKER_LOST")
+    assert toy.handed_over == ["WORKER_LOST"]
+
+
+def test_session_that_loses_its_database_is_left_to_the_sweep(toy: Toy, agent: Agent) -> None:
+    toy.planner = ScriptedPlanner(_no_database)
+    toy.add_work("w-1")
+    toy.taken.add("w-1")
+    session = start_session(agent=agent, subject_id="w-1", actor="user:bob")
+    work_until_quiet()
+    session.refresh_from_db()
+    assert (session.status, session.stop_code) == ("running", "")
+
+
+def _no_database(context: PlanContext) -> Proposal:
+    raise OperationalError("the server closed the connection")
+
+
 def test_waiting_work_that_was_begun_by_hand_gets_no_second_session(toy: Toy, agent: Agent) -> None:
-    toy.planner = ScriptedPlanner([DONE])
+    toy.planner = ScriptedPlanner([TELL, DONE])
     toy.add_work("w-1")
     toy.add_work("w-2")
     start_session(agent=agent, subject_id="w-1", actor="user:bob")
@@ -310,7 +357,7 @@ def test_waiting_work_that_was_begun_by_hand_gets_no_second_session(toy: Toy, ag
 
 
 def test_waiting_work_is_taken_in_once(toy: Toy, agent: Agent) -> None:
-    toy.planner = ScriptedPlanner([DONE])
+    toy.planner = ScriptedPlanner([TELL, DONE])
     for number in range(5):
         toy.add_work(f"w-{number}")
     assert (sweep_once(), sweep_once()) == (5, 0)
