@@ -7,7 +7,7 @@ from typing import Any, cast
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from guardian.admin import GuardedModelAdminMixin
@@ -25,7 +25,7 @@ from approvals.models import ApprovalQueue, ApprovalRequest, Decision
 
 
 @admin.register(ApprovalQueue)
-class ApprovalQueueAdmin(GuardedModelAdminMixin, ScopedAdmin):  # type: ignore[misc]  # guardian is untyped
+class ApprovalQueueAdmin(GuardedModelAdminMixin, ScopedAdmin):
     """Queues. Who decides one is set under "Object permissions". Each change is an event in the queue's own stream."""
 
     form = QueueForm
@@ -73,21 +73,25 @@ class ApprovalQueueAdmin(GuardedModelAdminMixin, ScopedAdmin):  # type: ignore[m
     def get_obj_perms_base_context(self, request: HttpRequest, obj: ApprovalQueue) -> dict[str, Any]:
         """Add what the page's frame looks up."""
         frame = {"add": False, "change": True, "is_popup": False, "save_as": False, "show_save": False}
-        return frame | super().get_obj_perms_base_context(request, obj)
+        found: dict[str, Any] = super().get_obj_perms_base_context(request, obj)  # type: ignore[no-untyped-call]
+        return frame | found
 
     def obj_perms_manage_user_view(self, request: HttpRequest, object_pk: str, user_id: str) -> HttpResponse:
         """Show and change what one person may do, and record the change."""
         with self._recorded(request, object_pk, User.objects.filter(pk=user_id).first()):
-            return cast("HttpResponse", super().obj_perms_manage_user_view(request, object_pk, user_id))
+            shown: HttpResponse = super().obj_perms_manage_user_view(request, object_pk, user_id)  # type: ignore[no-untyped-call]
+            return shown
 
     def obj_perms_manage_group_view(self, request: HttpRequest, object_pk: str, group_id: str) -> HttpResponse:
         """Show and change what one group may do, and record the change."""
         with self._recorded(request, object_pk, Group.objects.filter(pk=group_id).first()):
-            return cast("HttpResponse", super().obj_perms_manage_group_view(request, object_pk, group_id))
+            shown: HttpResponse = super().obj_perms_manage_group_view(request, object_pk, group_id)  # type: ignore[no-untyped-call]
+            return shown
 
     @contextmanager
     def _recorded(self, request: HttpRequest, object_pk: str, holder: User | Group | None) -> Iterator[None]:
-        queue = self.get_queryset(request).filter(pk=object_pk).first() if object_pk.isdecimal() else None
+        queues: QuerySet[ApprovalQueue] = self.get_queryset(request)  # type: ignore[no-untyped-call]
+        queue = queues.filter(pk=object_pk).first() if object_pk.isdecimal() else None
         with transaction.atomic():
             before = _rights(holder, queue)
             yield
