@@ -207,7 +207,7 @@ class EffectOutcome:
     proof: str = ""
 
 
-RequestStatus = Literal["pending", "approved", "rejected", "expired", "voided", "retired"]
+RequestStatus = Literal["pending", "approved", "rejected", "expired", "voided"]
 
 Conflict = Literal["", "decided_first", "changed", "repeated", "expired"]
 """Why a POST did not decide: somebody was faster, the record moved, the same person again, too late."""

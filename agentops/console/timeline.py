@@ -66,7 +66,7 @@ class CallEntry(_Happening):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateMoment:
-    """One line of a gate's history: opened, decided, expired, voided, retired."""
+    """One line of a gate's history: opened, decided, expired, voided."""
 
     at: datetime
     who: str
