@@ -12,6 +12,7 @@ from agentops.tenancy.models import Tenant
 from agentops.tenancy.queries import tenants_of
 from support_agent import models
 from support_agent.connectors.recall import Recall, recall_reply
+from support_agent.connectors.stopping import Stop, payout_words, stop_payout
 
 
 class DeskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
@@ -45,6 +46,32 @@ class DeskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
         super().save_model(request, obj, form, change)
         if change and hasattr(obj, "version"):
             type(obj).objects.filter(pk=obj.pk).update(version=F("version") + 1)
+
+
+class PayoutAdmin(DeskAdmin):
+    """Rows that stand for money on its way out, which a person can stop until it is paid out."""
+
+    def stop_and_say(self, request: HttpRequest, row: Model, operation: models.DeskOperation | None) -> None:
+        """Stop the payout that ``operation`` made, and say what became of it. ``row`` is what was selected."""
+        outcome, words = Stop.NOT_A_PAYOUT, str(row)
+        if operation is not None:
+            outcome = stop_payout(operation_id=operation.pk, by=request.user.get_username(), now=utcnow())
+        if operation is not None and outcome is not Stop.NOT_A_PAYOUT:
+            words = payout_words(operation)
+        ticket = operation.ticket_ref if operation is not None else ""
+        level = messages.SUCCESS if outcome is Stop.STOPPED else messages.WARNING
+        self.message_user(request, _STOP_WORDS[outcome].format(what=words, ticket=ticket), level)
+        if outcome is Stop.STOPPED:
+            self.log_change(request, row, f"Stopped the {words}.")
+
+
+_STOP_WORDS = {
+    Stop.STOPPED: "The {what} was stopped; ticket {ticket} is now with a person.",
+    Stop.TOO_LATE: "The {what} cannot be stopped any more: it has been paid out.",
+    Stop.ALREADY: "The {what} was stopped before.",
+    Stop.SPENT: "The {what} cannot be stopped: the gift card no longer holds that much.",
+    Stop.NOT_A_PAYOUT: "{what} is neither a refund nor a credit that was given on a ticket, so it cannot be stopped.",
+}
 
 
 class ReadInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
@@ -176,13 +203,24 @@ class FulfilmentAdmin(DeskAdmin):
 
 
 @admin.register(models.Payment)
-class PaymentAdmin(DeskAdmin):
-    """Payment histories, to be read."""
+class PaymentAdmin(PayoutAdmin):
+    """Payment histories, to be read; refunds that are not paid out yet can be stopped."""
 
     list_display = ("order", "number", "kind", "amount_minor", "payment_method_ref", "operation_key")
     list_select_related = ("order",)
     search_fields = ("order__ref", "payment_method_ref", "operation_key")
     list_filter = ("tenant", "kind")
+    actions = ("stop_refunds",)
+
+    @admin.action(description="Stop refund", permissions=["change"])
+    def stop_refunds(self, request: HttpRequest, queryset: QuerySet[models.Payment]) -> None:
+        """Stop each selected refund that is not paid out yet, and say what became of the others."""
+        for payment in queryset:
+            operation = None
+            if payment.kind == models.PaymentKind.REFUND and payment.operation_key is not None:
+                operations = models.DeskOperation.objects.filter(tenant_id=payment.tenant_id)
+                operation = operations.filter(key=payment.operation_key).first()
+            self.stop_and_say(request, payment, operation)
 
 
 @admin.register(models.Ticket)
@@ -258,9 +296,16 @@ class ArticleAdmin(DeskAdmin):
 
 
 @admin.register(models.DeskOperation)
-class DeskOperationAdmin(DeskAdmin):
-    """Writes that happened, to be read."""
+class DeskOperationAdmin(PayoutAdmin):
+    """Writes that happened, to be read; refunds and credits that are not paid out yet can be stopped."""
 
-    list_display = ("at", "action", "key")
-    search_fields = ("key", "action")
+    list_display = ("at", "action", "ticket_ref", "settles_at", "stopped_at", "key")
+    search_fields = ("key", "action", "ticket_ref")
     list_filter = ("tenant", "action")
+    actions = ("stop_payouts",)
+
+    @admin.action(description="Stop refund or credit", permissions=["change"])
+    def stop_payouts(self, request: HttpRequest, queryset: QuerySet[models.DeskOperation]) -> None:
+        """Stop each selected refund or credit that is not paid out yet, and say what became of the others."""
+        for operation in queryset:
+            self.stop_and_say(request, operation, operation)

@@ -222,7 +222,10 @@ class PaymentKind(models.TextChoices):
 
 
 class Payment(Owned):
-    """One entry of an order's payment history, numbered from 1. Entries are added, never changed."""
+    """One entry of an order's payment history, numbered from 1. Entries are added, never changed.
+
+    A refund that a person stopped stays, and is followed by a payment that ``reverses`` it.
+    """
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="payments")
     number = models.PositiveIntegerField()
@@ -230,12 +233,17 @@ class Payment(Owned):
     amount_minor = models.BigIntegerField()
     payment_method_ref = models.CharField(max_length=REF_LENGTH)
     operation_key = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - "" is not "no operation"
+    reverses = models.OneToOneField("self", on_delete=models.CASCADE, null=True, blank=True, related_name="reversal")
 
     class Meta:
         ordering = ["order", "number"]
         constraints = [
             models.UniqueConstraint(fields=["order", "number"], name="one_payment_a_number"),
             models.CheckConstraint(condition=Q(amount_minor__gte=0), name="a_payment_amount_is_never_negative"),
+            models.CheckConstraint(
+                condition=Q(reverses__isnull=True) | Q(kind=PaymentKind.PAYMENT),
+                name="a_payment_alone_reverses_a_refund",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -347,17 +355,30 @@ class Article(Owned):
 
 
 class DeskOperation(Owned):
-    """A write that happened, recorded in the transaction of its effect: one key has its effect once."""
+    """A write that happened, recorded in the transaction of its effect: one key has its effect once.
+
+    ``settles_at`` is when the money of a refund or credit is paid out, until when a person can stop it; None
+    for every other write.
+    """
 
     key = models.CharField(max_length=200)
     action = models.CharField(max_length=40)
     arguments_digest = models.BinaryField(max_length=32)
     result = models.JSONField(encoder=DjangoJSONEncoder, default=dict)
     at = models.DateTimeField()
+    ticket_ref = models.CharField(max_length=REF_LENGTH, blank=True, db_default="")
+    settles_at = models.DateTimeField(null=True, blank=True)
+    stopped_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-id"]
-        constraints = [models.UniqueConstraint(fields=["tenant", "key"], name="one_desk_operation_a_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "key"], name="one_desk_operation_a_key"),
+            models.CheckConstraint(
+                condition=Q(stopped_at__isnull=True) | Q(settles_at__isnull=False, stopped_at__lt=F("settles_at")),
+                name="a_payout_is_stopped_before_it_settles",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} ({self.key})"

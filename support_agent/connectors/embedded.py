@@ -136,14 +136,14 @@ def _carry_out(context: CallContext, write: Write, fingerprint: bytes) -> Result
     _require_versions(context, rows.snapshot)
     done = plan(rows.snapshot, write)
     _apply(context, rows, done)
-    record_result(context, done.result)
+    record_result(context, done)
     return done.result
 
 
-def record_result(context: CallContext, result: Result) -> None:
+def record_result(context: CallContext, done: Plan) -> None:
     """Keep what the operation came to, in the transaction of its effect."""
     operations = models.DeskOperation.objects.filter(tenant_id=context.tenant_id, key=context.idempotency_key)
-    operations.update(result=result)
+    operations.update(result=done.result, settles_at=done.settles_at)
 
 
 def _fingerprint(context: CallContext, write: Write) -> bytes:
@@ -168,9 +168,10 @@ def _claim_key(context: CallContext, action: str, fingerprint: bytes) -> bool:
     """Insert the operation, waiting for another one of the same key; False when the key has had its effect."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO support_agent_deskoperation (tenant_id, key, action, arguments_digest, result, at)"
-            " VALUES (%s, %s, %s, %s, '{}', %s) ON CONFLICT (tenant_id, key) DO NOTHING",
-            [context.tenant_id, context.idempotency_key, action, fingerprint, context.now],
+            "INSERT INTO support_agent_deskoperation"
+            " (tenant_id, key, action, arguments_digest, result, at, ticket_ref)"
+            " VALUES (%s, %s, %s, %s, '{}', %s, %s) ON CONFLICT (tenant_id, key) DO NOTHING",
+            [context.tenant_id, context.idempotency_key, action, fingerprint, context.now, context.subject_id],
         )
         return bool(cursor.rowcount == 1)
 

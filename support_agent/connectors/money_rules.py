@@ -1,5 +1,7 @@
 """Refunds of orders and goodwill credits. Pure."""
 
+from datetime import timedelta
+
 from agentops.kernel.money import Money
 from agentops.registry.tool import Change, Preview
 from support_agent.connectors.plan import (
@@ -16,6 +18,8 @@ from support_agent.connectors.plan import (
 )
 from support_agent.connectors.port import CreditCustomer, RefundOrder
 from support_agent.connectors.records import REFUND, Entry, Method, Order
+
+STOP_WINDOW = timedelta(hours=24)
 
 
 def plan_refund(snapshot: Snapshot, write: RefundOrder) -> Plan:
@@ -57,6 +61,7 @@ def plan_refund(snapshot: Snapshot, write: RefundOrder) -> Plan:
         },
         entries=(Entry(REFUND, write.amount.minor, method.ref),),
         balances=balances,
+        settles_at=snapshot.now + STOP_WINDOW,
     )
 
 
@@ -104,6 +109,7 @@ def plan_credit(snapshot: Snapshot, write: CreditCustomer) -> Plan:
             "balance_minor": balances[method.ref],
         },
         balances=balances,
+        settles_at=snapshot.now + STOP_WINDOW,
     )
 
 

@@ -43,7 +43,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Plan:
-    """The effects of a write: columns to set, lines to replace, entries to append, balances to reach."""
+    """The effects of a write: columns to set, lines to replace, entries to append, balances to reach.
+
+    ``settles_at`` is when money that leaves the house is paid out, for writes that can be stopped until then.
+    """
 
     preview: Preview
     result: Result
@@ -54,6 +57,7 @@ class Plan:
     customer: Mapping[str, Any] = field(default_factory=dict)
     ticket_status: str = ""
     messages: tuple[Message, ...] = ()
+    settles_at: datetime | None = None
 
 
 def invalid(message: str, field: str | None = None) -> ToolFailure:

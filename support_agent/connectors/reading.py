@@ -70,7 +70,7 @@ def order_record(row: models.Order, customer_ref: str) -> Order:
         currency=row.currency,
         address=address_of(row),
         lines=tuple(_line(line) for line in row.lines.all()),
-        entries=tuple(Entry(entry.kind, entry.amount_minor, entry.payment_method_ref) for entry in row.payments.all()),
+        entries=tuple(_entry(entry) for entry in row.payments.all()),
         parcels=tuple(Parcel(tuple(one.tracking_ids), tuple(one.variant_refs)) for one in row.fulfilments.all()),
         cancel_reason=row.cancel_reason,
         return_items=_refs(row.return_items),
@@ -85,6 +85,10 @@ def order_record(row: models.Order, customer_ref: str) -> Order:
 
 def _line(row: models.OrderLine) -> Line:
     return Line(row.number, row.variant_ref, row.product_ref, row.name, row.price_minor, row.options)
+
+
+def _entry(row: models.Payment) -> Entry:
+    return Entry(row.kind, row.amount_minor, row.payment_method_ref, row.reverses_id is not None)
 
 
 def _refs(items: list[str] | None) -> tuple[str, ...] | None:

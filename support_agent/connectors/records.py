@@ -150,11 +150,15 @@ class Product:
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a payment history, minor units of the order's currency."""
+    """One entry of a payment history, minor units of the order's currency.
+
+    ``reverses`` marks the payment that stands for a refund that was stopped.
+    """
 
     kind: str
     amount_minor: int
     method_ref: str
+    reverses: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,8 +192,9 @@ class Order:
 
     @property
     def refunded(self) -> Money:
-        """Everything that went back so far."""
-        return self.money(sum(entry.amount_minor for entry in self.entries if entry.kind == REFUND))
+        """Everything that went back so far, without the refunds that were stopped."""
+        back = sum(entry.amount_minor for entry in self.entries if entry.kind == REFUND)
+        return self.money(back - sum(entry.amount_minor for entry in self.entries if entry.reverses))
 
     @property
     def kept(self) -> Money:

@@ -22,6 +22,7 @@ from support_agent.tools.parts import (
 )
 
 _REASON = text(500, "Why the customer gets it, for the person who reads the books.")
+_UNDO = "a person can stop it for 24 hours, before it is paid out"
 
 
 def _refund(arguments: Arguments) -> RefundOrder:
@@ -37,8 +38,9 @@ ISSUE_REFUND = ToolSpec(
     version=1,
     owner=OWNER,
     description=(
-        "Gives back part or all of what was paid for an order, at once, to the payment method that paid for it or to"
-        " one of the customer's gift cards. Never more than refundable_minor of lookup_order, and only in the order's"
+        "Gives back part or all of what was paid for an order, to the payment method that paid for it or to one of the"
+        " customer's gift cards. It is paid out after 24 hours, unless a person stops it; on a gift card the money"
+        " is there at once. Never more than refundable_minor of lookup_order, and only in the order's"
         " currency. Does not cancel the order and does not take items back: use cancel_pending_order or"
         " return_delivered_items for that. The same refund is made once per ticket, however often it is proposed."
     ),
@@ -74,7 +76,7 @@ ISSUE_REFUND = ToolSpec(
             "reason": "The mug arrived chipped.",
         },
     ),
-    irreversible=True,
+    undo=_UNDO,
     preview=previews(_refund),
     reconcile=reconcile,
     scoped=ORDER_AND_METHOD,
@@ -120,7 +122,7 @@ ISSUE_CREDIT = ToolSpec(
             "reason": "Two late parcels in a row.",
         },
     ),
-    irreversible=True,
+    undo=_UNDO,
     preview=previews(_credit),
     reconcile=reconcile,
     scoped={"payment_method_id": "payment_method"},

@@ -79,6 +79,7 @@ ORDER_SHAPE = closed(
         "payments": listed(
             closed({"kind": choice("payment", "refund"), "amount_minor": integer(), "payment_method_id": OUT_REF}),
             1000,
+            "In order. A refund that a person stopped is followed by a payment of the same amount.",
         ),
         "refundable_minor": OUT_SIGNED,
         "cancel_reason": text(200, least=0),
