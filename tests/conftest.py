@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,7 +15,9 @@ import pgtrigger
 import pytest
 import uvicorn
 from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.operations import DatabaseOperations
+from django.db.backends.signals import connection_created
 from playwright.sync_api import Browser, sync_playwright
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -83,10 +86,29 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+@contextmanager
+def connections_of_other_threads_closed() -> Iterator[None]:
+    """Close what the server's threads leave open: a request that its browser gave up is not tidied up after."""
+    opened: list[BaseDatabaseWrapper] = []
+
+    def remember(connection: BaseDatabaseWrapper, **_: object) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            opened.append(connection)
+
+    connection_created.connect(remember)
+    try:
+        yield
+    finally:
+        connection_created.disconnect(remember)
+        for wrapper in opened:
+            if wrapper.connection is not None:
+                wrapper.connection.close()
+
+
 @pytest.fixture
 def site(transactional_db: None) -> Iterator[str]:
     """The address of the whole site, sockets included, served from this process on the test's database."""
-    with socket.socket() as listener:
+    with connections_of_other_threads_closed(), socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         config = uvicorn.Config(
             "agentops.asgi:application", log_config=None, lifespan="on", timeout_graceful_shutdown=1

@@ -162,7 +162,13 @@ SERVESTATIC_ALLOW_ALL_ORIGINS = False
 # -- Database, broker, live updates --------------------------------------------------------------------
 
 # Plans are prepared on the server: the hot path runs the same few statements all the time.
-DATABASE_OPTIONS: dict[str, Any] = {"server_side_binding": True, "prepare_threshold": 2, "connect_timeout": 5}
+# A process that stops inside a transaction would keep its rows locked: the server ends it instead.
+DATABASE_OPTIONS: dict[str, Any] = {
+    "server_side_binding": True,
+    "prepare_threshold": 2,
+    "connect_timeout": 5,
+    "options": "-c idle_in_transaction_session_timeout=60s",
+}
 # Under ASGI a persistent connection would belong to a thread that nobody closes: connections come from a pool.
 DATABASE_POOL: dict[str, Any] = {"min_size": 1, "max_size": 20, "timeout": 10}
 
