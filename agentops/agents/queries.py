@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
 from uuid import UUID
 
-from agentops.agents.models import ToolGrant
 from agentops.kernel.canonical import digest
+from agentops.ledger.sql import fetch_all
 from agentops.policy.baseline import BASELINE, VERSION, Limit, covers, threshold_rules
 from agentops.policy.facts import GrantFacts
 from agentops.policy.rules import Rule
@@ -18,6 +20,11 @@ class Grant:
     tool: str
     dial: str
     limits: tuple[Limit, ...]
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """Every rule that decides about the tool, compiled once."""
+        return BASELINE + threshold_rules(self.tool, self.limits)
 
     def facts(self, *, currency: str | None) -> GrantFacts:
         """Return what the rules may know of this grant for a call in ``currency`` (None: no money)."""
@@ -38,7 +45,7 @@ class Grants:
     def rules_for(self, tool: str) -> tuple[Rule, ...]:
         """Return every rule that decides about ``tool``."""
         grant = self.by_tool.get(tool)
-        return BASELINE + (threshold_rules(tool, grant.limits) if grant else ())
+        return grant.rules if grant else BASELINE
 
     def policy_version(self, tool: str) -> str:
         """Return a short name of exactly these rules; it changes when any of them does."""
@@ -51,14 +58,24 @@ class Grants:
         return f"{VERSION}.{digest(described).hex()[:12]}"
 
 
+_GRANTS = """
+SELECT g.tool, g.dial, t.fact, t.op, t.value, t.currency, t.effect, t.words
+FROM agentops_toolgrant g LEFT JOIN agentops_threshold t ON t.grant_id = g.id
+WHERE g.version_id = %(version)s
+ORDER BY g.tool, t.id"""
+
+
 def grants_of(version_id: UUID) -> Grants:
     """Return the grants of a version. Read for every step, so that lowering a dial works at once."""
-    rows = ToolGrant.objects.filter(version_id=version_id).prefetch_related("thresholds").order_by("tool")
-    found = {}
-    for row in rows:
-        limits = tuple(
-            Limit(t.fact, t.op, t.value, t.currency, t.effect, t.words)
-            for t in sorted(row.thresholds.all(), key=lambda threshold: threshold.pk)
-        )
-        found[row.tool] = Grant(row.tool, row.dial, limits)
-    return Grants(found)
+    return _grants(tuple(fetch_all(_GRANTS, {"version": version_id})))
+
+
+@lru_cache(maxsize=256)
+def _grants(rows: tuple[tuple[Any, ...], ...]) -> Grants:
+    """Equal rows are equal grants, so what was derived from them once serves every step."""
+    dials = {tool: dial for tool, dial, *_ in rows}
+    limits: dict[str, tuple[Limit, ...]] = {}
+    for tool, _, fact, *rest in rows:
+        if fact is not None:
+            limits[tool] = (*limits.get(tool, ()), Limit(fact, *rest))
+    return Grants({tool: Grant(tool, dial, limits.get(tool, ())) for tool, dial in dials.items()})

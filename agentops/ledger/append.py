@@ -10,11 +10,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import transaction
 from psycopg.types.json import Jsonb
 
 from agentops.kernel.canonical import JSON, canonical_bytes
@@ -22,6 +21,7 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import derived_id
 from agentops.ledger.leaf import Leaf
+from agentops.ledger.sql import fetch_one
 
 
 class StaleStream(AgentOpsError):
@@ -93,7 +93,7 @@ def append(
         parts.append(f"{statement.name} AS ({statement.sql})")
         params.update(statement.params)
     # Only the constants of this package and of runtime.statements are joined here; values are parameters.
-    row = execute(f"WITH {', '.join(parts)} SELECT * FROM head", params)  # noqa: S608
+    row = fetch_one(f"WITH {', '.join(parts)} SELECT * FROM head", params)  # noqa: S608
     if row is None:
         raise StaleStream(f"stream {stream} is no longer at position {position}")
     return row
@@ -129,18 +129,6 @@ def _event_params(
     }
 
 
-def execute(sql: str, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """Run one hand-written statement as a prepared one, in the current transaction, and return its first row.
-
-    Django's own cursor never prepares; a psycopg cursor on Django's connection does.
-    """
-    connection = connections[DEFAULT_DB_ALIAS]
-    connection.ensure_connection()
-    with connection.wrap_database_errors, cast("psycopg.Connection", connection.connection).cursor() as cursor:
-        cursor.execute(sql, params, prepare=True)
-        return cursor.fetchone()
-
-
 _NEXT = """
 UPDATE ledger_stream SET position = position + %(ledger_count)s
 WHERE id = %(ledger_stream)s AND position = %(ledger_position)s RETURNING position"""
@@ -154,7 +142,7 @@ def append_to(*, tenant_id: UUID, name: str, events: Sequence[Event]) -> UUID:
     wait for each other.
     """
     stream = derived_id(str(tenant_id), name)
-    row = execute(
+    row = fetch_one(
         """INSERT INTO ledger_stream (id, tenant_id, name, position)
         VALUES (%(stream)s, %(tenant)s, %(name)s, 0)
         ON CONFLICT (id) DO UPDATE SET position = ledger_stream.position RETURNING position""",

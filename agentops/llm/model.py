@@ -31,7 +31,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agentops.llm.configuration import ModelChoice, Provider
-from agentops.llm.context import Prompt, assemble
+from agentops.llm.context import Prompt, assemble, context_record
 from agentops.llm.failures import failure_of
 from agentops.llm.prices import usage_of
 from agentops.llm.reading import proposal_of
@@ -104,7 +104,8 @@ class ModelPlanner:
             received=self._max_bytes if answer.response is None else len(received.body),
             latency_ms=latency_ms,
         )
-        return Turn(proposal=proposal, usage=usage, raw=received.body.decode("utf-8", "replace").replace("\x00", ""))
+        raw = received.body.decode("utf-8", "replace").replace("\x00", "")
+        return Turn(proposal=proposal, usage=usage, raw=raw, context=context_record(prompt))
 
     async def _ask(self, prompt: Prompt) -> Answer:
         received = Received()

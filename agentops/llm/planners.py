@@ -1,14 +1,12 @@
 """Which planner a role's sessions get."""
 
 from functools import lru_cache
-from typing import Any
 
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from agentops.llm.configuration import ModelChoice, model_choice
-from agentops.llm.context import assemble, context_record
-from agentops.registry.planner import PlanContext, Planner
+from agentops.registry.planner import Planner
 from agentops.registry.role import RoleSpec
 
 
@@ -18,11 +16,6 @@ def planner_for(role: RoleSpec) -> Planner:
     if choice is None:
         return role.playbook()
     return _model_planner(choice, _salt(settings.SECRET_KEY))
-
-
-def record_of(context: PlanContext) -> dict[str, Any]:
-    """Return the description of what a model is sent for ``context``, to be stored with the step."""
-    return context_record(assemble(context, salt=_salt(settings.SECRET_KEY)))
 
 
 @lru_cache(maxsize=8)

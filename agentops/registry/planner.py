@@ -108,11 +108,16 @@ class Usage:
 
 @dataclass(frozen=True)
 class Turn:
-    """One answer of a planner: what it proposes, what that took, and its output as it came."""
+    """One answer of a planner: what it proposes, what that took, its output as it came, and what it was shown.
+
+    ``context`` describes what was sent to a model (digest, sections, sizes), as canonical JSON; it is empty for
+    a planner that reads the history itself.
+    """
 
     proposal: Proposal
     usage: Usage
     raw: str = field(default="", repr=False)
+    context: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 class PlannerUnavailable(AgentOpsError):

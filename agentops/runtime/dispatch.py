@@ -10,7 +10,8 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from agentops.agents.models import AgentVersion
 from agentops.kernel.errors import IncidentCode
-from agentops.ledger.append import Event, StaleStream, Statement, append, execute
+from agentops.ledger.append import Event, StaleStream, Statement, append
+from agentops.ledger.sql import fetch_one
 from agentops.llm.planners import planner_for
 from agentops.registry.roles import get_role
 from agentops.runtime import statements
@@ -44,7 +45,7 @@ def owner() -> str:
 def claim() -> Held | None:
     """Claim the most deserving runnable session, or return None. The lease runs on the database's clock."""
     with transaction.atomic():
-        found = execute(statements.CLAIM, {})
+        found = fetch_one(statements.CLAIM, {})
         if found is None:
             return None
         session = Session.objects.get(pk=found[0])

@@ -26,8 +26,7 @@ def perform(work: Work, intended: Intended) -> bool:
     began = time.monotonic()
     context = work.call_context(key=intended.key, versions=dict(intended.preview.versions))
     outcome = gateway.write(intended.prepared.tool, context, intended.prepared.arguments)
-    invocation = Invocation.objects.get(pk=intended.invocation_id)
-    return _conclude(work, invocation, intended.prepared.tool, outcome, began)
+    return _conclude(work, intended.invocation, intended.prepared.tool, outcome, began)
 
 
 def recover(work: Work, invocation: Invocation, tool: ToolSpec) -> bool:

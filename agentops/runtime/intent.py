@@ -1,10 +1,12 @@
 """The decision about a prepared write, and the durable point that follows from it.
 
-Everything happens in one transaction: the daily sum is locked, the facts are completed, the verdict is
-computed, and the refusal, the approval request or the intent is recorded. Two sessions that spend for the
-same customer at once therefore wait for each other, and splitting an amount between them gains nothing.
+A call that moves money is decided in one transaction: the daily sum is locked, the facts are completed, the
+verdict is computed, and the approval request or the intent is recorded. Two sessions that spend for the same
+customer at once therefore wait for each other, and splitting an amount between them gains nothing. Any other
+call has nothing to lock, and its intent is one statement.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
@@ -18,7 +20,8 @@ from agentops.agents.queries import Grants
 from agentops.gateway.execute import idempotency_key
 from agentops.gateway.prepare import Prepared, Refusal
 from agentops.kernel.ids import derived_id, new_id
-from agentops.ledger.append import Event, Statement, execute
+from agentops.ledger.append import Event, Statement
+from agentops.ledger.sql import fetch_one
 from agentops.policy.engine import Verdict, decide
 from agentops.policy.facts import SessionFacts, facts_of
 from agentops.policy.rules import Effect
@@ -51,12 +54,17 @@ class Write:
     approved_by: str = ""
     supersedes: UUID | None = None
 
+    @property
+    def moves_money(self) -> bool:
+        """True when the call counts in a daily sum, which then stays locked until the decision is recorded."""
+        return self.preview.money is not None and bool(self.prepared.tool.money_family)
+
 
 @dataclass(frozen=True)
 class Intended:
     """The intent is on record: the call may be made, under this key."""
 
-    invocation_id: UUID
+    invocation: Invocation
     key: str
     prepared: Prepared
     preview: Preview
@@ -86,7 +94,7 @@ def decide_write(work: Work, grants: Grants, write: Write) -> Intended | Parked 
         context=work.call_context(),
     )
     try:
-        with transaction.atomic():
+        with transaction.atomic() if write.moves_money else nullcontext():
             return _decide(work, grants, write, key)
     except IntegrityError as error:
         if "idempotency_key" not in str(error):
@@ -99,9 +107,9 @@ _ALREADY_DONE = Refusal("ALREADY_DONE", "This was already done for this request.
 
 
 def _decide(work: Work, grants: Grants, write: Write, key: str) -> Intended | Parked | TurnedDown:
-    earlier = Invocation.objects.filter(idempotency_key=key).values_list("state", flat=True).first()
+    earlier = fetch_one(statements.STATE_OF_KEY, {"key": key})
     if earlier is not None:
-        return TurnedDown(_ALREADY_DONE if earlier == InvocationState.SUCCEEDED else _UNDER_WAY, None)
+        return TurnedDown(_ALREADY_DONE if earlier[0] == InvocationState.SUCCEEDED else _UNDER_WAY, None)
     window = _open_window(work, write)
     verdict, facts = judge(work, grants, write.prepared, write.preview, moved=window.moved)
     if verdict.effect is Effect.FORBID:
@@ -139,12 +147,12 @@ class _Window:
 def _open_window(work: Work, write: Write) -> _Window:
     """Lock the daily sum that the call would add to, and return it. Calls without money have none."""
     money, family = write.preview.money, write.prepared.tool.money_family
-    if money is None or not family:
+    if money is None or not write.moves_money:
         return _Window(None, None, 0)
     tenant = Tenant.objects.get(pk=work.held.tenant_id)
     day = write.at.astimezone(ZoneInfo(tenant.timezone)).date()
     window = window_id(work.held.tenant_id, family, write.preview.target, money.currency, day)
-    row = execute(
+    row = fetch_one(
         statements.OPEN_WINDOW,
         {
             "window": window,
@@ -210,9 +218,24 @@ def _intend(
         also.append(Statement("counted", statements.COUNT_MONEY, {"window": window.id, "window_minor": money.minor}))
     event = Event("call.intended", work.actor, {**facts, "key": key}, {"invocation": str(invocation_id)}, payload)
     record(work.held, [event], write.took, also=also, at=write.at)
-    return Intended(invocation_id, key, write.prepared, write.preview)
+    return Intended(_invocation(work, write, invocation_id, window), key, write.prepared, write.preview)
 
 
+def _invocation(work: Work, write: Write, invocation_id: UUID, window: _Window) -> Invocation:
+    """Return the row as the statement just left it; reading it again would cost a round trip a step."""
+    return Invocation(
+        id=invocation_id,
+        session_id=work.held.id,
+        tenant_id=work.held.tenant_id,
+        arguments=write.prepared.arguments,
+        preview=write.preview.as_json(),
+        money_family=write.prepared.tool.money_family,
+        window_day=window.day,
+        state=InvocationState.INTENDED,
+    )
+
+
+@transaction.atomic
 def _park(
     work: Work,
     grants: Grants,

@@ -18,13 +18,13 @@ from agentops.kernel.canonical import NotCanonical, canonical_bytes
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event
-from agentops.llm.planners import record_of
 from agentops.policy.engine import Verdict
 from agentops.policy.rules import Effect
 from agentops.registry.planner import (
     FinalAnswer,
     Malformed,
     ObservationStatus,
+    PlanContext,
     PlannerUnavailable,
     ToolCall,
     Turn,
@@ -67,13 +67,19 @@ def step(work: Work) -> bool:
         turn = work.active_planner().propose(context)
     except PlannerUnavailable as error:
         return _planner_unavailable(work, error, began)
-    seen = record_of(context)
+    seen = _shown(turn, context)
     proposal = turn.proposal
     if isinstance(proposal, ToolCall):
         return _call(work, grants, turn, proposal, seen, began)
     if isinstance(proposal, FinalAnswer):
         return _finish(work, turn, proposal, seen, began)
     return _malformed(work, turn, proposal, seen, began)
+
+
+def _shown(turn: Turn, context: PlanContext) -> dict[str, Any]:
+    """What the planner saw and said, beside its proposal: what a model was sent, or how much of the history."""
+    seen: dict[str, Any] = {"context": turn.context or {"history": len(context.history)}}
+    return {**seen, "output": _text(turn.raw)} if turn.raw else seen
 
 
 def _took(turn: Turn, began: float, *, writes: int = 0) -> Took:
@@ -104,7 +110,7 @@ def _planner_unavailable(work: Work, error: PlannerUnavailable, began: float) ->
 
 def _call(work: Work, grants: Grants, turn: Turn, call: ToolCall, seen: dict[str, Any], began: float) -> bool:
     checked = prepare(call=call, role=work.role, granted=grants.tools, context=work.call_context())
-    payload = {"arguments": _recordable(call.arguments), "rationale": _text(call.rationale), "context": seen}
+    payload = {"arguments": _recordable(call.arguments), "rationale": _text(call.rationale), **seen}
     facts = {"tool": call.tool[:80], **usage_facts(turn)}
     if isinstance(checked, Refusal):
         return _refuse(work, facts, payload, checked, None, _took(turn, began))
@@ -184,7 +190,7 @@ def _malformed(work: Work, turn: Turn, proposal: Malformed, seen: dict[str, Any]
         "message": proposal.problem,
         "next_step": "Answer with exactly one tool call, or the final answer.",
     }
-    payload = {"arguments": _text(turn.raw), "result": result, "context": seen}
+    payload = {"arguments": _text(turn.raw), "result": result, **seen}
     event = Event("model.malformed", work.actor, usage_facts(turn), {}, payload)
     record(work.held, [event], _took(turn, began))
     observe(
@@ -209,7 +215,7 @@ def _finish(work: Work, turn: Turn, answer: FinalAnswer, seen: dict[str, Any], b
             "blocked": [_text(line) for line in answer.blocked],
             "left": [_text(line) for line in answer.left],
         },
-        "context": seen,
+        **seen,
     }
     facts = {"outcome": outcome, "code": held.stop_code, **usage_facts(turn)}
     name = "session.stopped" if held.stop_code else "session.finished"
@@ -224,7 +230,7 @@ def _send_back(work: Work, turn: Turn, answer: FinalAnswer, seen: dict[str, Any]
         "Nothing was answered, changed or handed over yet.",
         "Send the reply or hand over to a person first, then finish.",
     )
-    payload = {"arguments": {"message": _text(answer.message)}, "rationale": "", "context": seen}
+    payload = {"arguments": {"message": _text(answer.message)}, "rationale": "", **seen}
     return _refuse(work, {"tool": "final_answer", **usage_facts(turn)}, payload, refusal, None, _took(turn, began))
 
 

@@ -62,6 +62,9 @@ UPDATE invocation SET state = %(invocation_state)s,
   idempotency_key = CASE WHEN %(keeps_key)s THEN idempotency_key END
 FROM head WHERE id = %(invocation)s AND state = %(invocation_before)s RETURNING 1"""
 
+STATE_OF_KEY = """
+SELECT state FROM invocation WHERE idempotency_key = %(key)s"""
+
 OPEN_WINDOW = """
 INSERT INTO money_window (id, tenant_id, family, target, currency, day, total_minor)
 VALUES (%(window)s, %(tenant)s, %(family)s, %(target)s, %(currency)s, %(day)s, 0)

@@ -5,13 +5,13 @@ from django.core.checks import run_checks
 
 from agentops.llm import checks
 from agentops.llm.configuration import BadModelSetting, ModelChoice, Provider, model_choice, parse_choice
-from agentops.llm.context import FINAL_TOOL, assemble, context_record
+from agentops.llm.context import FINAL_TOOL
 from agentops.llm.model import ModelPlanner
-from agentops.llm.planners import planner_for, record_of
+from agentops.llm.planners import planner_for
 from agentops.llm.scripted import ScriptedPlanner
 from agentops.registry.planner import FinalAnswer
 from agentops.registry.role import Budget, RoleSpec
-from tests.llm.contexts import LOOKUP, SALT, make_context, make_tool
+from tests.llm.contexts import LOOKUP, make_tool
 
 KEY = "sk-secret-4711"
 
@@ -138,12 +138,3 @@ def test_checks_report_bad_settings_and_the_taken_tool_name(configure, monkeypat
     configure("nonsense", KEY)
     ours = [error.id for error in run_checks() if error.id in ("agentops.E101", "agentops.E104")]
     assert sorted(ours) == ["agentops.E101", "agentops.E104"]
-
-
-def test_record_is_made_with_the_secret_of_the_installation(settings):
-    settings.SECRET_KEY = "one" * 20
-    record = record_of(make_context())
-    assert record_of(make_context()) == record
-    settings.SECRET_KEY = "two" * 20
-    assert record_of(make_context())["digest"] != record["digest"]
-    assert record["digest"] != context_record(assemble(make_context(), salt=SALT))["digest"]

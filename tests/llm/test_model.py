@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 
 from agentops.kernel.canonical import BadJSON, parse_json
-from agentops.llm.context import FINAL_SCHEMA, assemble
+from agentops.llm.context import FINAL_SCHEMA, assemble, context_record
 from agentops.llm.untrusted import session_marker
 from agentops.registry.planner import FinalAnswer, Malformed, ToolCall, Usage
 from tests.llm.conftest import KEY, MODELS
@@ -68,6 +68,7 @@ def final(**arguments):
 def test_one_call_is_a_proposal(planner, stub, provider):
     stub.script = [Says(text="I look it up.", calls=(LOOK_UP,))]
     turn = planner.propose(make_context())
+    assert turn.context == context_record(assemble(make_context(), salt=SALT))
     assert turn.proposal == ToolCall("look_up_order", '{"order_id":"#W1"}', rationale="I look it up.")
     assert planner.name == turn.usage.model == f"{provider}:{MODELS[provider]}"
     assert '"stub"' in turn.raw

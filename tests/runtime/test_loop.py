@@ -18,6 +18,7 @@ from agentops.registry.planner import (
     PlannerUnavailable,
     Proposal,
     ToolCall,
+    Turn,
     Usage,
 )
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
@@ -265,6 +266,16 @@ def test_step_budget_ends_in_a_named_stop_with_a_hand_over(toy: Toy, agent: Agen
     assert (session.status, session.stop_code, session.outcome) == ("stopped", "BUDGET_STEPS", "escalated")
     assert len(toy.notes) == 3
     assert toy.handed_over == ["BUDGET_STEPS"]
+
+
+def test_step_keeps_what_the_model_was_shown_and_what_it_said(toy: Toy, agent: Agent) -> None:
+    turn = Turn(TELL, Usage("m", 10, 5, 70, 3), raw='{"tool": "note"}', context={"digest": "d"})
+    session = work(toy, agent, turn, DONE)
+    event = LedgerEvent.objects.get(stream=session.pk, type="call.intended")
+    payload = payload_of(session.pk, event.position)
+    assert (payload["context"], payload["output"]) == ({"digest": "d"}, '{"tool": "note"}')
+    assert (event.facts["model"], event.facts["input_tokens"], event.facts["cost_micro"]) == ("m", 10, 70)
+    assert (session.input_tokens, session.output_tokens, session.cost_micro) == (10, 5, 70)
 
 
 def test_cost_budget_stops(toy: Toy, agent: Agent) -> None:
