@@ -46,7 +46,6 @@ class IncidentCode(StrEnum):
     MODEL_UNAVAILABLE = "MODEL_UNAVAILABLE"
     MODEL_MALFORMED = "MODEL_MALFORMED"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
-    TOOL_UNAVAILABLE = "TOOL_UNAVAILABLE"
     LOOP_REFUSED = "LOOP_REFUSED"
     WORKER_LOST = "WORKER_LOST"
     INTERNAL = "INTERNAL"
@@ -64,7 +63,6 @@ _INCIDENT_WORDS = {
     IncidentCode.MODEL_UNAVAILABLE: "The model could not be reached after several attempts.",
     IncidentCode.MODEL_MALFORMED: "The model kept answering in a form that cannot be read.",
     IncidentCode.OUTCOME_UNKNOWN: "A call to another system may or may not have taken effect; a person must check.",
-    IncidentCode.TOOL_UNAVAILABLE: "A tool that the session needs stayed unavailable.",
     IncidentCode.LOOP_REFUSED: "The model repeated proposals that had been refused.",
     IncidentCode.WORKER_LOST: "The program that worked on this stopped several times at the same step.",
     IncidentCode.INTERNAL: "Something failed inside this program; the work was handed to a person.",

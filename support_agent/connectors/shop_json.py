@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from agentops.kernel.errors import AgentOpsError
@@ -31,7 +31,8 @@ class BadShop(AgentOpsError):
 def load_shop(tenant: Tenant, *, users: Json, orders: Json, products: Json, currency: str = "USD") -> None:
     """Add customers, orders and products, each a JSON object by id, to the tenant; all of it or nothing.
 
-    Raises BadShop for a missing field, an amount finer than a minor unit or an id that leads nowhere.
+    Raises BadShop for a missing field, an amount finer than a minor unit, an id that leads nowhere or one that
+    the tenant has already.
     """
     try:
         with transaction.atomic():
@@ -40,6 +41,8 @@ def load_shop(tenant: Tenant, *, users: Json, orders: Json, products: Json, curr
             _load_orders(tenant, users, orders, currency)
     except (KeyError, TypeError, AttributeError) as error:
         raise BadShop(f"a record is incomplete: {error!r}") from error
+    except IntegrityError as error:
+        raise BadShop("the tenant has a record of the same id already") from error
 
 
 def _load_products(tenant: Tenant, products: Iterable[Json], currency: str) -> None:

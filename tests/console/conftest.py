@@ -20,6 +20,7 @@ from approvals.operations import decide_request
 from tests.factories.people import Cast, make_cast
 from tests.factories.toy import Toy
 
+TELL = ToolCall("note", {"text": "Told the customer."})
 LOOK = ToolCall("look", {"account": "a-1"}, "I need the balance.")
 DONE = FinalAnswer("All done.", verified=("the payment is booked",), left=("nothing else",))
 

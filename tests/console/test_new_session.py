@@ -11,7 +11,7 @@ from agentops.registry import roles
 from agentops.registry.role import Intake
 from agentops.runtime.models import Session
 from agentops.runtime.operations import start_session
-from tests.console.conftest import DONE, Stage
+from tests.console.conftest import DONE, TELL, Stage
 
 
 def fields(stage: Stage, **changes: str) -> dict[str, str]:
@@ -103,5 +103,5 @@ def test_form_keeps_and_escapes_what_was_typed(stage: Stage, bob: Client) -> Non
 
 def test_started_session_runs(stage: Stage, bob: Client) -> None:
     bob.post("/sessions/new/", fields(stage))
-    stage.toy.planner = ScriptedPlanner([DONE])
+    stage.toy.planner = ScriptedPlanner([TELL, DONE])
     assert stage.go_on(Session.objects.get()).status == "finished"

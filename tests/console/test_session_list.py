@@ -11,7 +11,7 @@ from agentops.console.codes import session_code
 from agentops.registry.planner import FinalAnswer, ToolCall
 from agentops.runtime.models import Invocation, Session
 from approvals.models import ApprovalRequest
-from tests.console.conftest import DONE, Stage, pay
+from tests.console.conftest import DONE, TELL, Stage, pay
 
 
 def titles(client: Client, **params: str) -> list[str]:
@@ -41,12 +41,12 @@ def test_one_query_count_for_one_and_for_thirty(stage: Stage, bob: Client) -> No
 
 def test_pages_follow_each_other_without_gap(stage: Stage, bob: Client) -> None:
     for _ in range(32):
-        stage.work(DONE)
-    first = bob.get("/sessions/", {"outcome": "no action"}).content.decode()
+        stage.work(TELL, DONE)
+    first = bob.get("/sessions/", {"outcome": "answered"}).content.decode()
     following = re.search(r'href="(\?[^"]*)" rel="next"', first)
     assert following
     url = "/sessions/" + following[1].replace("&amp;", "&")
-    assert "outcome=no+action" in url
+    assert "outcome=answered" in url
     second = bob.get(url).content.decode()
     seen = re.findall(r"<bdi>(Work w-\d+)</bdi>", first) + re.findall(r"<bdi>(Work w-\d+)</bdi>", second)
     assert seen == [f"Work w-{n}" for n in range(32, 0, -1)]

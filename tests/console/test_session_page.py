@@ -19,7 +19,7 @@ from agentops.runtime.operations import return_to_queue
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.sweep import sweep_once
 from approvals.models import ApprovalRequest, Verdict
-from tests.console.conftest import DONE, LOOK, Stage, pay
+from tests.console.conftest import DONE, LOOK, TELL, Stage, pay
 
 
 def page_of(client: Client, session: Session, query: str = "") -> str:
@@ -100,12 +100,12 @@ def test_gate_shows_who_decided_and_how_long_people_took(stage: Stage, bob: Clie
 
 
 def test_rejection_says_why(stage: Stage, bob: Client) -> None:
-    session = stage.work(pay(5000), FinalAnswer("Not paid.", blocked=("the payment",)))
+    session = stage.work(pay(5000), TELL, FinalAnswer("Not paid.", blocked=("the payment",)))
     stage.decide(session, Verdict.REJECT, "Not ours to pay.")
     page = page_of(bob, stage.go_on(session))
     assert "Not ours to pay." in words_of(entry_at(page, 2))
     assert "alice rejected it" in story_of(page)
-    assert story_of(page).endswith("It ended without having done anything.")
+    assert "Pay $50.00" not in story_of(page).partition("alice rejected it")[2]
 
 
 def test_expiry_and_withdrawal_are_told(stage: Stage, bob: Client) -> None:
@@ -162,8 +162,8 @@ def test_back_off_and_lost_lease_are_shown(stage: Stage, bob: Client) -> None:
 
 def test_answer_lists_what_was_verified_blocked_and_left(stage: Stage, bob: Client) -> None:
     answer = FinalAnswer("All said.", verified=("a is so",), blocked=("b was not",), left=("c is yours",))
-    session = stage.work(answer)
-    words = words_of(entry_at(page_of(bob, session), 2))
+    session = stage.work(TELL, answer)
+    words = words_of(entry_at(page_of(bob, session), 4))
     assert words.endswith("All said. Verified a is so Blocked b was not Left c is yours")
 
 
