@@ -22,7 +22,7 @@ from agentops.runtime.states import ENDED, InvocationState
 from agentops.tenancy.models import Membership, Role, Tenant
 from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
 from approvals.operations import AlreadyClosed, decide_request
-from benchmarks.tau_script import WRITES, proposals_of
+from benchmarks.tau_script import WRITES, proposals_of, unknown_calls
 from benchmarks.worker_pool import workers
 from support_agent.connectors.shop_json import dump_customers, dump_orders, in_minor, load_shop
 from support_agent.models import DeskOperation
@@ -158,6 +158,9 @@ class Round:
         session = Session.objects.get(pk=session_id)
         if session.status != "finished":
             return f"the session is {session.status} {session.stop_code}"
+        unknown = unknown_calls(task["actions"])
+        if unknown:
+            return f"no tool for {', '.join(unknown)}"
         expected = sum(call.tool in WRITES for call in proposals_of(task["actions"]))
         failing = sum(name in _RECORDED_WRITES for name, _ in task["errors"])
         done = Invocation.objects.filter(session_id=session_id, tool__in=WRITES, state="succeeded").count()

@@ -49,11 +49,16 @@ _NOT_A_TOOL = frozenset({"calculate", "think"})
 WRITES = frozenset(ours for ours, _ in _TOOLS.values() if (tool := ROLE.tool(ours)) and tool.tier.value == "write-hard")
 
 
+def unknown_calls(actions: list[dict[str, Any]]) -> list[str]:
+    """Return the names of recorded calls that have no counterpart here."""
+    return [action["tool"] for action in actions if action["tool"] not in {*_TOOLS, *_NOT_A_TOOL}]
+
+
 def proposals_of(actions: list[dict[str, Any]]) -> list[ToolCall]:
-    """Return our calls for a task's recorded ones. Raises KeyError for a call that is not known here."""
+    """Return our calls for a task's recorded ones, in their order; see ``unknown_calls`` for what is left out."""
     calls = []
     for action in actions:
-        if action["tool"] not in _NOT_A_TOOL:
+        if action["tool"] in _TOOLS:
             name, translate = _TOOLS[action["tool"]]
             calls.append(ToolCall(name, translate(action["arguments"]), "The recorded call of this request."))
     return calls
