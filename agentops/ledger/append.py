@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DataError, transaction
+from psycopg.errors import DivisionByZero
 from psycopg.types.json import Jsonb
 
 from agentops.kernel.canonical import JSON, canonical_bytes
@@ -44,11 +45,15 @@ class Event:
 
 @dataclass(frozen=True)
 class Statement:
-    """Part of the one statement: SQL with named parameters. ``name`` is its name in the WITH list."""
+    """Part of the one statement: SQL with named parameters. ``name`` is its name in the WITH list.
+
+    A ``required`` part has RETURNING and must match a row, like the ``advance``.
+    """
 
     name: str
     sql: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    required: bool = False
 
 
 _EVENTS = """
@@ -80,8 +85,8 @@ def append(
 
     ``advance`` is an UPDATE with RETURNING that must match exactly the owner's present state; its row is
     returned. ``also`` are further data-modifying statements that select from ``head``, its row. Runs in the
-    caller's transaction, or as one of its own. Raises StaleStream when ``advance`` matches no row, and
-    NotCanonical when an event cannot be hashed.
+    caller's transaction, or as one of its own. Raises StaleStream when ``advance`` or a required part matches
+    no row, and NotCanonical when an event cannot be hashed.
     """
     moment = at or utcnow()
     params: dict[str, Any] = _event_params(stream, tenant_id, position, events, moment)
@@ -89,14 +94,28 @@ def append(
     if params["ledger_payload_positions"]:
         parts.append(f"payloads AS ({_PAYLOADS})")
     params.update(advance.params)
+    columns = ["head.*"]
     for statement in also:
         parts.append(f"{statement.name} AS ({statement.sql})")
         params.update(statement.params)
+        if statement.required:
+            # A part that matched nothing divides by zero, which undoes the whole statement in the same round trip.
+            columns.append(f"1 / (SELECT count(*) FROM {statement.name})")  # noqa: S608 - see below
     # Only the constants of this package and of runtime.statements are joined here; values are parameters.
-    row = fetch_one(f"WITH {', '.join(parts)} SELECT * FROM head", params)  # noqa: S608
+    sql = f"WITH {', '.join(parts)} SELECT {', '.join(columns)} FROM head"  # noqa: S608
+    row = _run(sql, params)
     if row is None:
         raise StaleStream(f"stream {stream} is no longer at position {position}")
     return row
+
+
+def _run(sql: str, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    try:
+        return fetch_one(sql, params)
+    except DataError as error:
+        if isinstance(error.__cause__, DivisionByZero):
+            raise StaleStream("what belongs to the event is no longer in the state it was read in") from error
+        raise
 
 
 def _event_params(

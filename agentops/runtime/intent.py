@@ -208,6 +208,7 @@ def _intend(
                 "preview": Jsonb(write.preview.as_json()),
                 "window_day": window.day,
             },
+            required=True,
         )
     else:
         fresh = replace(write, invocation_id=invocation_id)

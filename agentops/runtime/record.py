@@ -116,7 +116,7 @@ def conclude(invocation_id: UUID, before: InvocationState, after: InvocationStat
         "invocation_before": before.value,
         "keeps_key": after in (InvocationState.SUCCEEDED, InvocationState.UNKNOWN),
     }
-    return Statement("concluded", statements.SETTLE, params)
+    return Statement("concluded", statements.SETTLE, params, required=True)
 
 
 def usage_facts(turn: Turn) -> dict[str, Any]:

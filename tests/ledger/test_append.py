@@ -55,6 +55,16 @@ def test_owner_that_moved_on_leaves_nothing_behind() -> None:
 
 
 @pytest.mark.django_db
+def test_required_part_that_matches_nothing_undoes_the_whole_statement() -> None:
+    stream = append_to(tenant_id=TENANT, name="agent:x", events=[Event("a", "sweep")])
+    advance = Statement("head", "UPDATE ledger_stream SET position = 2 WHERE id = %(id)s RETURNING 1", {"id": stream})
+    part = Statement("part", "UPDATE ledger_stream SET name = 'z' WHERE name = 'none' RETURNING 1", required=True)
+    with pytest.raises(StaleStream), transaction.atomic():
+        append(stream=stream, tenant_id=TENANT, position=1, events=[Event("b", "x")], advance=advance, also=[part])
+    assert (LedgerEvent.objects.count(), Stream.objects.get().position) == (1, 1)
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("facts", [{"x": 1.5}, {"x": 2**60}, {"ключ": 1}, {"x": "a\x00"}])
 def test_value_without_canonical_form_is_not_recorded(facts: dict[str, object]) -> None:
     with pytest.raises(NotCanonical), transaction.atomic():
