@@ -1,5 +1,6 @@
 """The runtime's door to people: implements ``agentops.runtime.ports.ApprovalGate``."""
 
+import logging
 import secrets
 from collections.abc import Sequence
 from datetime import timedelta
@@ -16,6 +17,8 @@ from approvals import live
 from approvals.digest import request_digest
 from approvals.models import ApprovalQueue, ApprovalRequest
 from approvals.operations import expire_request, expired_requests
+
+log = logging.getLogger(__name__)
 
 DECIDE_WITHIN = timedelta(hours=4)
 
@@ -54,7 +57,7 @@ class Gate:
 
     def resolution(self, invocation_id: UUID) -> Resolution:
         """Return what became of the newest request for this call."""
-        request = ApprovalRequest.objects.filter(invocation_id=invocation_id).order_by("-id")[:1].get()
+        request = ApprovalRequest.objects.get(invocation_id=invocation_id, successors__isnull=True)
         decision = request.decisions.select_related("person").order_by("-at").first()
         return Resolution(
             request_id=request.pk,
@@ -84,11 +87,17 @@ class Gate:
             )
 
     def expire_due(self, limit: int) -> int:
-        """Expire requests past their time, each in its own transaction, and return how many."""
+        """Expire requests past their time, each in its own transaction, and return how many.
+
+        One that cannot be expired is logged and does not hold up the others.
+        """
         done = 0
         for request_id in expired_requests(now=utcnow(), limit=limit):
-            with transaction.atomic():
-                done += expire_request(request_id=request_id, now=utcnow())
+            try:
+                with transaction.atomic():
+                    done += expire_request(request_id=request_id, now=utcnow())
+            except AgentOpsError:
+                log.exception("request %s could not be expired", request_id)
         return done
 
 

@@ -60,7 +60,7 @@ def decide_request(
     ``digest`` is that of the page the person read. Raises NotAllowed, AlreadyClosed, ChangedSince,
     NeedsReason, or ApprovalRequest.DoesNotExist.
     """
-    request = ApprovalRequest.objects.select_for_update().select_related("queue").get(pk=request_id)
+    request = ApprovalRequest.objects.select_for_update(of=("self",)).select_related("queue").get(pk=request_id)
     if not may_decide(person, request.queue):
         raise NotAllowed("You may read this request but not decide it.")
     earlier = request.decisions.filter(person=person, verdict=verdict, digest=digest).first()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentops.kernel.canonical import BadJSON, NotCanonical, canonical_bytes, parse_json
+from agentops.kernel.canonical import BadJSON, NotCanonical, canonical_bytes, parse_json, storable
 from agentops.kernel.errors import FailureKind
 from agentops.registry import schemas
 from agentops.registry.planner import ToolCall
@@ -16,17 +16,25 @@ from agentops.registry.role import RoleSpec
 from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, ToolFailure, ToolSpec
 
 MAX_ARGUMENT_BYTES = 100_000
+MOST_WORDS = 2_000
 NOT_FOUND_WORDS = "There is no such record for this customer."
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a proposal was not let through, in a form that a planner can act on."""
+    """Why a proposal was not let through, in a form that a planner can act on.
+
+    ``message`` and ``field`` may quote a vendor or a planner, so they are kept as far as they can be recorded.
+    """
 
     code: str
     message: str
     next_step: str
     field: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", storable(self.message, most=MOST_WORDS))
+        object.__setattr__(self, "field", storable(self.field, most=MOST_WORDS))
 
     def as_json(self) -> dict[str, Any]:
         """Return what the planner is told."""

@@ -58,7 +58,7 @@ def require_canonical(value: JSON, *, depth: int = MAX_DEPTH) -> None:
 
 def _require_keys(value: dict[Any, JSON]) -> None:
     for key in value:
-        if not isinstance(key, str) or not key.isascii():
+        if not isinstance(key, str) or not key.isascii() or "\x00" in key:
             raise NotCanonical("a key is not plain ASCII text")
 
 
@@ -70,6 +70,12 @@ def _require_text(value: str) -> None:
         return
     if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
         raise NotCanonical("text holds a NUL character or half a surrogate pair")
+
+
+def storable(text: str, *, most: int) -> str:
+    """Return ``text`` as it can be recorded: no NUL, no half of a surrogate pair, cut after ``most`` characters."""
+    clean = text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+    return clean if len(clean) <= most else f"{clean[:most]} … cut, {len(clean)} characters"
 
 
 def canonical_bytes(value: JSON) -> bytes:

@@ -70,5 +70,5 @@ def threshold_rules(tool: str, rows: Iterable[Limit]) -> tuple[Rule, ...]:
 
 
 def covers(rows: Iterable[Limit], *, currency: str | None) -> bool:
-    """Return whether any threshold bounds this call: one without money, or one in the call's currency."""
-    return any(not row.fact.startswith("money.") or row.currency == currency for row in rows)
+    """Return whether a threshold bounds this call: one on money in its currency, or any when it moves none."""
+    return any(currency is None or (row.fact.startswith("money.") and row.currency == currency) for row in rows)

@@ -37,8 +37,16 @@ def validator(schema: Mapping[str, Any]) -> jsonschema_rs.Draft202012Validator:
 def violations(checker: jsonschema_rs.Draft202012Validator, value: Any, *, most: int = 5) -> list[Violation]:
     """Return what is wrong with ``value``, the first ``most`` things, empty when it is valid.
 
-    A float is refused even where it is a whole number: it has no exact canonical form.
+    A float is refused even where it is a whole number: it has no exact canonical form. What the validator
+    cannot read at all, such as half a surrogate pair in a key or hundreds of levels, is one violation.
     """
+    try:
+        return _violations(checker, value, most)
+    except (ValueError, RecursionError):
+        return [Violation("", "is nested too deeply or holds text that cannot be read")]
+
+
+def _violations(checker: jsonschema_rs.Draft202012Validator, value: Any, most: int) -> list[Violation]:
     place = _float_at(value)
     if place is not None:
         return [Violation(place, "must be a whole number, not a decimal fraction")]

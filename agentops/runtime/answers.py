@@ -15,17 +15,20 @@ def outcome_of(achieved: set[str]) -> str:
     return next((outcome for outcome in OUTCOMES if outcome in achieved), "no action")
 
 
-def honest_answer(history: Sequence[Observation], code: str, *, writes: frozenset[str]) -> FinalAnswer:
+def honest_answer(
+    history: Sequence[Observation], code: str, *, writes: frozenset[str], handed_over: bool
+) -> FinalAnswer:
     """Return the answer of a session that was stopped: what was done, what was blocked, what is left.
 
     ``writes`` names the tools that change something.
     """
+    ending = "The work was handed to a person." if handed_over else "The work could not be handed over."
     done = tuple(f"{o.tool} was done." for o in history if o.status is ObservationStatus.OK and o.tool in writes)
     blocked = tuple(
         f"{o.tool or 'a proposal'}: {_words(o.result)}" for o in history if o.status is not ObservationStatus.OK
     )
     return FinalAnswer(
-        message=f"{IncidentCode(code).words} The work was handed to a person.",
+        message=f"{IncidentCode(code).words} {ending}",
         verified=done,
         blocked=blocked[-5:],
         left=("A person has to look at this and finish it.",),
@@ -53,4 +56,5 @@ class Closing:
             words = IncidentCode(self._code).words
             return Turn(ToolCall(self._tool, dict(self._arguments), f"Stopped: {words}"), usage)
         writes = frozenset(tool.name for tool in context.tools if tool.is_write)
-        return Turn(honest_answer(context.history, self._code, writes=writes), usage)
+        handed_over = any(o.tool == self._tool and o.status is ObservationStatus.OK for o in context.history)
+        return Turn(honest_answer(context.history, self._code, writes=writes, handed_over=handed_over), usage)

@@ -13,8 +13,10 @@ from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event, StaleStream, Statement, append
 from agentops.ledger.sql import fetch_one
 from agentops.llm.planners import planner_for
+from agentops.registry import roles
 from agentops.registry.roles import get_role
-from agentops.runtime import statements
+from agentops.runtime import guards, statements
+from agentops.runtime.abandon import abandon
 from agentops.runtime.loop import run
 from agentops.runtime.models import Session
 from agentops.runtime.record import begin_stopping
@@ -43,9 +45,12 @@ def owner() -> str:
 
 
 def claim() -> Held | None:
-    """Claim the most deserving runnable session, or return None. The lease runs on the database's clock."""
+    """Claim the most deserving runnable session, or return None. The lease runs on the database's clock.
+
+    Sessions of a role that is not installed wait until it is again, without holding up the others.
+    """
     with transaction.atomic():
-        found = fetch_one(statements.CLAIM, {})
+        found = fetch_one(statements.CLAIM, {"roles": [role.name for role in roles.all_roles()]})
         if found is None:
             return None
         session = Session.objects.get(pk=found[0])
@@ -73,9 +78,15 @@ def claim() -> Held | None:
 
 
 def work_session(held: Held) -> None:
-    """Work a claimed session until it parks or ends. Failures inside this program end in a hand-over, not a loop."""
+    """Work a claimed session until it parks or ends. Failures inside this program end in a hand-over, not a loop.
+
+    A session that keeps losing workers although it is being stopped ends as it is.
+    """
     try:
-        run(_work(held))
+        if held.stop_code and held.attempts >= guards.MOST_LOST_WORKERS:
+            abandon(held)
+        else:
+            run(_work(held))
     except StaleStream:
         log.info("session %s went on elsewhere", held.id)
     except (OperationalError, InterfaceError):

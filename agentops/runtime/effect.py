@@ -6,13 +6,13 @@ from datetime import timedelta
 from typing import Any
 
 from agentops.gateway import execute as gateway
-from agentops.gateway.execute import Done, NotDone, Outcome
+from agentops.gateway.execute import Done, NotDone, Outcome, Unknown
 from agentops.gateway.prepare import Refusal
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import FailureKind
 from agentops.ledger.append import Event, Statement
 from agentops.registry.planner import ObservationStatus
-from agentops.registry.tool import ToolSpec
+from agentops.registry.tool import Dial, ToolSpec
 from agentops.runtime import guards, statements
 from agentops.runtime.intent import Intended, window_id
 from agentops.runtime.models import Invocation
@@ -29,25 +29,53 @@ def perform(work: Work, intended: Intended) -> bool:
     return _conclude(work, intended.invocation, intended.prepared.tool, outcome, began)
 
 
-def recover(work: Work, invocation: Invocation, tool: ToolSpec) -> bool:
-    """Conclude a call whose worker did not come back: ask about its key, and make it only if it never was."""
+def recover(work: Work, invocation: Invocation, tool: ToolSpec, *, again: bool) -> bool:
+    """Conclude a call whose worker did not come back: ask about its key, and make it only if it never was.
+
+    It is not made when ``again`` is False, or when the agent may no longer use the tool.
+    """
     began = time.monotonic()
     versions = {name: int(version) for name, version in invocation.preview["versions"].items()}
     context = work.call_context(key=invocation.idempotency_key or "", versions=versions)
     outcome = gateway.find_out(tool, context, words="The worker stopped during the call.")
     if isinstance(outcome, NotDone):
-        outcome = gateway.write(tool, context, invocation.arguments)
+        if not again:
+            # A worker that was given up may only be slow, and still at it.
+            outcome = Unknown("Every worker that tried this stopped.")
+        elif _withdrawn(work, tool):
+            outcome = NotDone(_WITHDRAWN)
+        else:
+            outcome = gateway.write(tool, context, invocation.arguments)
     return _conclude(work, invocation, tool, outcome, began)
+
+
+_WITHDRAWN = Refusal(
+    "POLICY", "The agent may no longer use this tool. It certainly had no effect.", "Do something else, or hand over."
+)
+
+
+def _withdrawn(work: Work, tool: ToolSpec) -> bool:
+    grant = work.grants().by_tool.get(tool.name)
+    return grant is None or grant.dial in (Dial.OBSERVE, Dial.SUGGEST)
+
+
+def leave_unknown(work: Work, invocation: Invocation) -> bool:
+    """Conclude a call whose tool went away meanwhile: nobody can ask what became of it."""
+    refusal = Refusal(
+        FailureKind.UNKNOWN, "The tool was removed during the call.", "A person must check with the system of record."
+    )
+    _settle(work, invocation, InvocationState.UNKNOWN, refusal.as_json(), 0)
+    return True
 
 
 def _conclude(work: Work, invocation: Invocation, tool: ToolSpec, outcome: Outcome, began: float) -> bool:
     held, took_ms = work.held, round((time.monotonic() - began) * 1000)
     if isinstance(outcome, Done):
-        _settle(work, invocation, tool, InvocationState.SUCCEEDED, outcome.result, took_ms)
+        _settle(work, invocation, InvocationState.SUCCEEDED, outcome.result, took_ms, outcome=tool.outcome)
         return True
     if not isinstance(outcome, NotDone):
         refusal = Refusal(FailureKind.UNKNOWN, outcome.words, "A person must check with the system of record.")
-        _settle(work, invocation, tool, InvocationState.UNKNOWN, refusal.as_json(), took_ms)
+        _settle(work, invocation, InvocationState.UNKNOWN, refusal.as_json(), took_ms)
         return True
     attempt = held.attempts + 1
     if outcome.retryable and attempt < guards.MOST_ATTEMPTS:
@@ -55,7 +83,7 @@ def _conclude(work: Work, invocation: Invocation, tool: ToolSpec, outcome: Outco
         wake_at = utcnow() + timedelta(seconds=wait)
         sleep(held, code=outcome.refusal.code, words=outcome.refusal.message, wake_at=wake_at, worked_ms=took_ms)
         return False
-    _settle(work, invocation, tool, InvocationState.FAILED, outcome.refusal.as_json(), took_ms)
+    _settle(work, invocation, InvocationState.FAILED, outcome.refusal.as_json(), took_ms)
     return True
 
 
@@ -67,7 +95,13 @@ _STATUS = {
 
 
 def _settle(
-    work: Work, invocation: Invocation, tool: ToolSpec, state: InvocationState, result: dict[str, Any], took_ms: int
+    work: Work,
+    invocation: Invocation,
+    state: InvocationState,
+    result: dict[str, Any],
+    took_ms: int,
+    *,
+    outcome: str = "",
 ) -> None:
     """Record how the call ended. A call that certainly had no effect gives back its key and its amount."""
     also = [conclude(invocation.pk, InvocationState.INTENDED, state)]
@@ -82,15 +116,14 @@ def _settle(
         )
         also.append(Statement("returned", statements.COUNT_MONEY, {"window": window, "window_minor": -minor}))
     name, status = _STATUS[state]
-    outcome = tool.outcome if state is InvocationState.SUCCEEDED else ""
-    facts = {"tool": tool.name, "tool_ms": took_ms, "outcome": outcome}
+    facts = {"tool": invocation.tool, "tool_ms": took_ms, "outcome": outcome}
     if state is not InvocationState.SUCCEEDED:
         facts["code"] = result["code"]
     event = Event(name, work.actor, facts, {"invocation": str(invocation.pk)}, {"result": result})
     record(work.held, [event], Took(worked_ms=took_ms), also=also)
     observe(
         work.held,
-        tool=tool.name,
+        tool=invocation.tool,
         arguments=invocation.arguments,
         status=status,
         result=result,

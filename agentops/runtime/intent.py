@@ -3,7 +3,8 @@
 A call that moves money is decided in one transaction: the daily sum is locked, the facts are completed, the
 verdict is computed, and the approval request or the intent is recorded. Two sessions that spend for the same
 customer at once therefore wait for each other, and splitting an amount between them gains nothing. Any other
-call has nothing to lock, and its intent is one statement.
+call has nothing to lock, and its intent is one statement, unless it follows the withdrawal of an approval in
+the caller's transaction, which a taken key must not undo.
 """
 
 from contextlib import nullcontext
@@ -94,7 +95,7 @@ def decide_write(work: Work, grants: Grants, write: Write) -> Intended | Parked 
         context=work.call_context(),
     )
     try:
-        with transaction.atomic() if write.moves_money else nullcontext():
+        with transaction.atomic() if write.moves_money or write.supersedes else nullcontext():
             return _decide(work, grants, write, key)
     except IntegrityError as error:
         if "idempotency_key" not in str(error):
@@ -205,6 +206,7 @@ def _intend(
             {
                 "invocation": invocation_id,
                 "key": key,
+                "tool_version": write.prepared.tool.version,
                 "preview": Jsonb(write.preview.as_json()),
                 "window_day": window.day,
             },
@@ -228,6 +230,7 @@ def _invocation(work: Work, write: Write, invocation_id: UUID, window: _Window) 
         id=invocation_id,
         session_id=work.held.id,
         tenant_id=work.held.tenant_id,
+        tool=write.prepared.tool.name,
         arguments=write.prepared.arguments,
         preview=write.preview.as_json(),
         money_family=write.prepared.tool.money_family,
@@ -250,7 +253,7 @@ def _park(
     case = _case(work, grants, fresh, verdict)
     request_id = approval_gate().open(case)
     refs = {"invocation": str(invocation_id), "request": str(request_id)}
-    also = [] if write.invocation_id else [_propose(work, fresh, InvocationState.AWAITING_APPROVAL, None, None)]
+    also = [_ask_again(fresh) if write.invocation_id else _propose_to_people(work, fresh)]
     record(
         work.held,
         [Event("approval.requested", work.actor, facts, refs, payload)],
@@ -260,6 +263,20 @@ def _park(
         at=write.at,
     )
     return Parked(request_id)
+
+
+def _propose_to_people(work: Work, write: Write) -> Statement:
+    return _propose(work, write, InvocationState.AWAITING_APPROVAL, None, None)
+
+
+def _ask_again(write: Write) -> Statement:
+    """The new request is about the tool and the records as they are now, so the call must be too."""
+    params = {
+        "invocation": write.invocation_id,
+        "tool_version": write.prepared.tool.version,
+        "preview": Jsonb(write.preview.as_json()),
+    }
+    return Statement("asked_again", statements.ASK_AGAIN, params)
 
 
 def _case(work: Work, grants: Grants, write: Write, verdict: Verdict) -> ApprovalCase:

@@ -14,7 +14,7 @@ from agentops.agents.queries import Grants
 from agentops.gateway import execute as gateway
 from agentops.gateway.execute import Done
 from agentops.gateway.prepare import Prepared, Refusal, prepare
-from agentops.kernel.canonical import NotCanonical, canonical_bytes
+from agentops.kernel.canonical import NotCanonical, canonical_bytes, storable
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event
@@ -43,9 +43,10 @@ log = logging.getLogger(__name__)
 def run(work: Work) -> None:
     """Work the session until it is no longer held. Raises StaleStream when the lease went to somebody else."""
     held = work.held
-    if held.attempts >= guards.MOST_LOST_WORKERS and not held.stop_code:
+    lost = held.attempts >= guards.MOST_LOST_WORKERS and not held.stop_code
+    if lost:
         begin_stopping(held, code=IncidentCode.WORKER_LOST, words=IncidentCode.WORKER_LOST.words)
-    if not continue_pending(work):
+    if not continue_pending(work, again=not lost):
         return
     while step(work):
         pass
@@ -111,7 +112,7 @@ def _planner_unavailable(work: Work, error: PlannerUnavailable, began: float) ->
 def _call(work: Work, grants: Grants, turn: Turn, call: ToolCall, seen: dict[str, Any], began: float) -> bool:
     checked = prepare(call=call, role=work.role, granted=grants.tools, context=work.call_context())
     payload = {"arguments": _recordable(call.arguments), "rationale": _text(call.rationale), **seen}
-    facts = {"tool": call.tool[:80], **usage_facts(turn)}
+    facts = {"tool": _text(call.tool[:80]), **usage_facts(turn)}
     if isinstance(checked, Refusal):
         return _refuse(work, facts, payload, checked, None, _took(turn, began))
     payload["arguments"] = checked.arguments
@@ -187,7 +188,7 @@ def _refuse(
 def _malformed(work: Work, turn: Turn, proposal: Malformed, seen: dict[str, Any], began: float) -> bool:
     result = {
         "code": "MALFORMED",
-        "message": proposal.problem,
+        "message": _text(proposal.problem),
         "next_step": "Answer with exactly one tool call, or the final answer.",
     }
     payload = {"arguments": _text(turn.raw), "result": result, **seen}
@@ -238,11 +239,8 @@ _MOST_TEXT = 20_000
 
 
 def _text(text: str) -> str:
-    """A planner's words as they can be recorded: bounded, without what the database or UTF-8 cannot hold."""
-    clean = text.replace("\x00", "�").encode("utf-8", "replace").decode("utf-8")
-    if len(clean) <= _MOST_TEXT:
-        return clean
-    return f"{clean[:_MOST_TEXT]} … cut, {len(clean)} characters"
+    """A planner's words as they can be recorded."""
+    return storable(text, most=_MOST_TEXT)
 
 
 def _recordable(arguments: Any) -> Any:

@@ -6,7 +6,7 @@ from agentops.gateway.prepare import Prepared, Refusal, prepare
 from agentops.kernel.clock import utcnow
 from agentops.ledger.append import Event
 from agentops.registry.planner import ObservationStatus, ToolCall
-from agentops.runtime.effect import perform, recover
+from agentops.runtime.effect import leave_unknown, perform, recover
 from agentops.runtime.intent import Intended, TurnedDown, Write, decide_write
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState, Resolution, approval_gate
@@ -14,17 +14,22 @@ from agentops.runtime.record import Took, conclude, observe, record
 from agentops.runtime.states import InvocationState
 from agentops.runtime.work import Work
 
-_UNFINISHED = [InvocationState.INTENDED.value, InvocationState.AWAITING_APPROVAL.value]
+UNFINISHED = [InvocationState.INTENDED.value, InvocationState.AWAITING_APPROVAL.value]
 
 
-def continue_pending(work: Work) -> bool:
-    """Conclude the session's unfinished call, if it has one, and return whether the session is still held."""
-    invocation = Invocation.objects.filter(session_id=work.held.id, state__in=_UNFINISHED).first()
+def continue_pending(work: Work, *, again: bool) -> bool:
+    """Conclude the session's unfinished call, if it has one, and return whether the session is still held.
+
+    ``again``: an intended call that had no effect may be made now.
+    """
+    invocation = Invocation.objects.filter(session_id=work.held.id, state__in=UNFINISHED).first()
     if invocation is None:
         return True
     tool = work.role.tool(invocation.tool)
-    if invocation.state == InvocationState.INTENDED and tool is not None:
-        return recover(work, invocation, tool)
+    if invocation.state == InvocationState.INTENDED:
+        if tool is None:
+            return leave_unknown(work, invocation)
+        return recover(work, invocation, tool, again=again)
     return _after_decision(work, invocation)
 
 

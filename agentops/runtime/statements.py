@@ -12,7 +12,7 @@ Ageing is thereby a constant, and one partial index on ``rank_at`` serves the cl
 
 CLAIM = """
 SELECT id FROM session
-WHERE status = 'queued'
+WHERE status = 'queued' AND role = ANY(%(roles)s)
 ORDER BY rank_at
 LIMIT 1
 FOR UPDATE SKIP LOCKED"""
@@ -54,7 +54,12 @@ SELECT %(invocation)s, %(session)s, %(tenant)s, %(position)s, %(tool)s, %(tool_v
   %(invocation_state)s, %(key)s, %(family)s, %(window_day)s, %(rationale)s, %(at)s FROM head"""
 
 INTEND = """
-UPDATE invocation SET state = 'intended', idempotency_key = %(key)s, preview = %(preview)s, window_day = %(window_day)s
+UPDATE invocation SET state = 'intended', idempotency_key = %(key)s, tool_version = %(tool_version)s,
+  preview = %(preview)s, window_day = %(window_day)s
+FROM head WHERE id = %(invocation)s AND state = 'awaiting_approval' RETURNING 1"""
+
+ASK_AGAIN = """
+UPDATE invocation SET tool_version = %(tool_version)s, preview = %(preview)s
 FROM head WHERE id = %(invocation)s AND state = 'awaiting_approval' RETURNING 1"""
 
 SETTLE = """

@@ -3,17 +3,22 @@
 Any number of sweeps may run at once; each row is handled by one of them.
 """
 
-from django.db import transaction
+import logging
+
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from agentops.agents.models import Agent
 from agentops.ledger.append import Event, StaleStream
+from agentops.registry import roles
 from agentops.runtime import doorbell
 from agentops.runtime.models import Session
 from agentops.runtime.operations import return_to_queue, start_waiting
 from agentops.runtime.ports import approval_gate
 from agentops.runtime.states import SessionStatus
+
+log = logging.getLogger(__name__)
 
 BATCH = 200
 ENOUGH_QUEUED = 500
@@ -56,8 +61,23 @@ def _queue_all(due: Q, before: SessionStatus, event: str) -> int:
 
 
 def _take_in() -> int:
-    """Start sessions for waiting work, but keep the queue short enough to stay fair and visible."""
+    """Start sessions for waiting work, but keep the queue short enough to stay fair and visible.
+
+    Work that cannot be taken in now, because a system of record is down, stays waiting there.
+    """
     if Session.objects.filter(status=SessionStatus.QUEUED)[:ENOUGH_QUEUED].count() >= ENOUGH_QUEUED:
         return 0
-    agents = Agent.objects.filter(is_active=True, current_version__isnull=False).select_related("current_version")
-    return sum(start_waiting(agent=agent, limit=BATCH) for agent in agents)
+    known = [role.name for role in roles.all_roles()]
+    agents = Agent.objects.filter(is_active=True, current_version__isnull=False, role__in=known)
+    agents = agents.select_related("current_version")
+    return sum(_take_in_for(agent) for agent in agents)
+
+
+def _take_in_for(agent: Agent) -> int:
+    try:
+        return start_waiting(agent=agent, limit=BATCH)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        log.exception("work for agent %s could not be taken in", agent.pk)
+        return 0

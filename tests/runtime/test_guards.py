@@ -82,7 +82,7 @@ def test_transitions_are_exactly_those_of_the_tables() -> None:
 
 def test_answer_of_a_stopped_session_tells_only_what_is_on_record() -> None:
     history = [*seen(ObservationStatus.OK), *seen(ObservationStatus.FAILED), *seen(ObservationStatus.OK, tool="look")]
-    answer = honest_answer(history, IncidentCode.BUDGET_STEPS, writes=frozenset({"pay"}))
+    answer = honest_answer(history, IncidentCode.BUDGET_STEPS, writes=frozenset({"pay"}), handed_over=True)
     assert answer.verified == ("pay was done.",)
     assert answer.blocked == ("pay: no",)
     assert answer.message.startswith(IncidentCode.BUDGET_STEPS.words)
