@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 
 from django import forms
 from django.http import QueryDict
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from approvals import presenters
 from approvals.models import ApprovalQueue, Verdict
@@ -140,7 +141,10 @@ def span_words(span: timedelta) -> str:
 class QueueForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     """A queue in the admin."""
 
-    decide_within = SpanField(help_text="A request that nobody decided in this time expires, and nothing runs.")
+    decide_within = SpanField(
+        widget=UnfoldAdminTextInputWidget,
+        help_text="A request that nobody decided in this time expires, and nothing runs.",
+    )
 
     class Meta:
         model = ApprovalQueue

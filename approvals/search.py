@@ -92,7 +92,7 @@ def _restrict(search: Search, name: str, value: str) -> Search:
     reader = _READERS.get(name)
     if reader is None:
         known = ", ".join(f"{known}:" for known in _READERS)
-        return _note(search, f"“{name}:” is not a filter and was left out. There are {known}")
+        return _note(search, f"“{name}:” is not a filter and was left out. Filters are {known}")
     if not value:
         return _note(search, f"“{name}:” has no value and was left out.")
     return reader(search, value)

@@ -23,8 +23,10 @@ class SessionForm(forms.Form):
     """Which agent, and what it shall work on. ``save`` raises AgentOpsError when the session cannot start."""
 
     role = forms.ChoiceField(label="Agent", widget=forms.RadioSelect)
-    ticket = forms.ChoiceField(label="Waiting", required=False)
-    sender = forms.EmailField(label="From", required=False, max_length=254, help_text="Whose request it is.")
+    ticket = forms.ChoiceField(label="Ticket", required=False)
+    sender = forms.EmailField(
+        label="From", required=False, max_length=254, help_text="The e-mail address of the person who asks."
+    )
     subject = forms.CharField(label="Subject", required=False, max_length=MOST_TITLE)
     body = forms.CharField(
         label="Message", required=False, max_length=MOST_BODY, strip=True, widget=forms.Textarea(attrs={"rows": 8})
@@ -40,7 +42,7 @@ class SessionForm(forms.Form):
         role.choices = [(pk, str(agent.current_version)) for pk, agent in self._agents.items()]
         if len(self._agents) == 1:
             role.initial = next(iter(self._agents))
-        ticket.choices = [("", "None: I type the message"), *self._waiting()]
+        ticket.choices = [("", "None, I type a message below"), *self._waiting()]
 
     def _waiting(self) -> list[tuple[str, str]]:
         """Return the subjects that wait for the roles of the agents, those that came first."""

@@ -69,7 +69,7 @@ class HomeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeSession:
-    """A session that is being worked: what it is about and what it does now ("step 4, look up order")."""
+    """A session that is running: what it is about and what it does now ("step 4, look up order")."""
 
     pk: str
     title: Text
@@ -181,7 +181,8 @@ class SessionPage:
 
     `earlier_at` and `later_at` are positions: the neighbouring pages start there (`?at=<position>`), and
     the page that holds a position is what `?at=<position>#step-<position>` opens. `model` names the
-    planner as it must be shown ("offline playbook"). The waterfall covers the shown page.
+    planner as it must be shown ("offline playbook"), empty before the first step. The waterfall covers the
+    shown page. `moving` is whether more follows without a person, so that the page looks again by itself.
     """
 
     pk: str
@@ -204,6 +205,7 @@ class SessionPage:
     total: int
     earlier_at: int | None
     later_at: int | None
+    moving: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,11 +17,11 @@ def actor_name(actor: str) -> str:
 
 
 def one_line(value: Any) -> str:
-    """Return a value of JSON in a line: an object as "key value, key value", nested values as JSON."""
+    """Return a value of JSON in a line: an object as "key: value · key: value", nested values as JSON."""
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_short(part)}" for key, part in value.items())
+        return " · ".join(f"{key}: {_short(part)}" for key, part in value.items())
     return _short(value)
 
 

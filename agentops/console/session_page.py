@@ -64,7 +64,7 @@ def session_page(session: Session, *, at: int, now: datetime) -> SessionPage:
         customer=reveal(session.customer_id),
         state=_state(session, waits_on),
         agent=str(session.agent_version),
-        model=session.planner or "nobody yet",
+        model=session.planner,
         asked_by=actor_name(session.created_by) if session.created_by.startswith("user:") else "",
         started=session.created_at,
         ended=session.finished_at,
@@ -78,6 +78,7 @@ def session_page(session: Session, *, at: int, now: datetime) -> SessionPage:
         total=total,
         earlier_at=start - EVENTS_A_PAGE if start else None,
         later_at=last + 1 if last + 1 < total else None,
+        moving=session.status in (SessionStatus.QUEUED, SessionStatus.RUNNING) and total <= EVENTS_A_PAGE,
     )
 
 
@@ -115,9 +116,9 @@ def _sums(session: Session, people_seconds: float, now: datetime) -> list[Sum]:
     share = f"{round(100 * people_seconds / took)} %" if people_seconds and took else ""
     return [
         Sum(label="Took", value=duration_words(took)),
-        Sum(label="of it, people", value=duration_words(people_seconds), note=share),
+        Sum(label="With people", value=duration_words(people_seconds), note=share),
         Sum(
-            label="of it, work",
+            label="At work",
             value=duration_words(session.worked_ms / 1000),
             note=f"of {duration_words(version.max_seconds)}",
         ),

@@ -131,9 +131,9 @@ def _decided(teller: _Teller, moment: Told) -> None:
         return
     if moment.type == "approval.approved":
         teller.approved.add(moment.invocation)
-    teller.begin(f"{actor_name(moment.actor)} ")
+    teller.begin(f"After {duration_words(waited)} {actor_name(moment.actor)} ")
     teller.say(moment.type.removeprefix("approval."), moment.position)
-    teller.say(f" it after {duration_words(waited)}.")
+    teller.say(" it.")
 
 
 def _voided(teller: _Teller, moment: Told) -> None:

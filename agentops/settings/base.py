@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from csp.constants import NONCE, NONE, SELF
+from django.templatetags.static import static
 
 from agentops.settings.readers import ENVIRONMENT
 
@@ -147,7 +148,12 @@ ADMIN_CONTENT_SECURITY_POLICY = {
     "style-src": [SELF, "'unsafe-inline'"],
 }
 
-UNFOLD = {"SITE_TITLE": "Control plane", "SITE_HEADER": "Control plane", "SITE_URL": "/"}
+UNFOLD = {
+    "SITE_TITLE": "Control plane",
+    "SITE_HEADER": "Control plane",
+    "SITE_URL": "/",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda _request: static("favicon.svg")}],
+}
 
 # -- Time, language, files -----------------------------------------------------------------------------
 

@@ -138,6 +138,14 @@ if (live) {
   });
 }
 
+// ── A session that is worked on refreshes itself, but not under somebody who reads a step of it ──
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (!event.target.matches?.("[data-follow]")) return;
+  const main = document.getElementById("main");
+  const reads = main.contains(document.activeElement) && document.activeElement !== main;
+  if (reads || main.querySelector("details[open]") || !getSelection().isCollapsed) event.preventDefault();
+});
+
 // A fragment that was answered from another address is the sign-in page: go there instead of showing it inside.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr, pathInfo } = event.detail;

@@ -17,7 +17,7 @@ from tests.console.test_session_page import words_of
 
 def test_empty_home_says_so(stage: Stage, bob: Client) -> None:
     words = words_of(bob.get("/").content.decode())
-    assert "Nothing waits on people. No session is being worked. Nothing failed today." in words
+    assert "Nothing waits on people. No session is running. Nothing failed today." in words
     assert "No session was started today." in words
 
 
@@ -29,7 +29,7 @@ def test_home_counts_what_waits_runs_failed_and_ended(stage: Stage, alice: Clien
     page = alice.get("/").content.decode()
     words = words_of(page)
     assert "1 request waits on people" in words
-    assert "1 session is being worked." in words
+    assert "1 session is running." in words
     assert "1 failed today." in words
     assert "Pay $50.00 from a-1" in words
     assert "your turn" in words

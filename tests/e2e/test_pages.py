@@ -60,11 +60,10 @@ def test_bob_gives_work_to_an_agent(stage: Stage, signed_in: SignedIn) -> None:
     assert page.url == f"{stage.url}/sessions/{session.pk}/"
     assert session.created_by == "user:bob"
     work_until_quiet()
-    page.reload()
     expect(page.locator(".story")).to_contain_text("It ended: answered.")
 
     page.goto("/sessions/new/")
-    waiting = page.get_by_label("Waiting")
+    waiting = page.get_by_label("Ticket")
     waiting.select_option(label=waiting.locator("option").filter(has_text="T-1004").inner_text())
     page.get_by_role("button", name="Start session").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Shipping")
