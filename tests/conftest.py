@@ -16,6 +16,7 @@ import pytest
 import uvicorn
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.postgresql.creation import DatabaseCreation
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.backends.signals import connection_created
 from playwright.sync_api import Browser, sync_playwright
@@ -125,6 +126,19 @@ def site(transactional_db: None) -> Iterator[str]:
         server.should_exit = True
         thread.join(20)
         assert not thread.is_alive(), "the server did not stop"
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
+    """Drop the test database even while the server still ends the connection of a process that was killed."""
+
+    def drop(self: DatabaseCreation, test_database_name: str, verbosity: int) -> None:
+        with self._nodb_cursor() as cursor:
+            cursor.execute(f"DROP DATABASE {self.connection.ops.quote_name(test_database_name)} WITH (FORCE)")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseCreation, "_destroy_test_db", drop)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
