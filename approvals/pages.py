@@ -54,7 +54,7 @@ def request_page(
     answer = answer or Answer()
     mine = decidable_queues(reader.person)
     status = status_of(request, now)
-    before, successor = request.supersedes, successor_of(request)
+    successor = successor_of(request)
     session = Session.objects.filter(pk=request.session_id).first()
     events = events_after(request)
     next_pk = next_for(View(reader.tenant.pk, mine, now), other_than=request.pk)
@@ -70,9 +70,6 @@ def request_page(
         outcome=_outcome(request, events) if status == "approved" else None,
         conflict=answer.conflict,
         differences=_differences(request, successor, answer),
-        successor_pk=str(successor.pk) if successor else "",
-        predecessor_pk=str(before.pk) if before else "",
-        predecessor_id=before.code if before else "",
         draft=answer.draft,
         panel=_panel(request, answer) if status == "pending" and request.queue_id in mine else None,
         cannot=f"That needs an approver of the queue {request.queue.name}.",
@@ -95,10 +92,21 @@ def request_page(
         position=request.position,
         queue=request.queue.name,
         next_pk=str(next_pk) if next_pk else "",
+        **_line_of(request, successor),
         **_changes(request),
         **_digest(request),
         **_timing(request, now),
     )
+
+
+def _line_of(request: ApprovalRequest, successor: ApprovalRequest | None) -> dict[str, Any]:
+    """The requests that this one replaced and was replaced by."""
+    before = request.supersedes
+    return {
+        "predecessor_pk": str(before.pk) if before else "",
+        "predecessor_id": before.code if before else "",
+        "successor_pk": str(successor.pk) if successor else "",
+    }
 
 
 def status_of(request: ApprovalRequest, now: datetime) -> presenters.RequestStatus:

@@ -74,14 +74,6 @@ def current_reader(request: HttpRequest) -> Reader:
     return reader
 
 
-def current_tenant(request: HttpRequest) -> Tenant:
-    """Return the tenant chosen in the session if the person still belongs to it, else their first.
-
-    Raises Http404 when there is none.
-    """
-    return current_reader(request).tenant
-
-
 View = Callable[Concatenate[HttpRequest, Reader, P], HttpResponseBase]
 
 

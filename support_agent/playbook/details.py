@@ -101,11 +101,6 @@ STATES = {
 }  # fmt: skip
 
 
-def names_place(text: str, address: Address) -> bool:
-    """Return whether ``text`` names the city of ``address`` as the place ("my Chicago address")."""
-    return re.search(rf"\b{re.escape(address.city)}\b", text, re.IGNORECASE) is not None
-
-
 @dataclass(frozen=True)
 class PayMethod:
     """A way to pay that is on record. ``balance_minor`` is None unless it is a gift card."""
