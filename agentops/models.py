@@ -1,21 +1,29 @@
 """The tables of the control plane, so that Django finds them. Import them from their packages."""
 
-from agentops.agents.models import Agent, AgentVersion, Threshold, ToolGrant
+from agentops.agents.models import Agent, AgentVersion, Elevation, Threshold, ToolGrant
+from agentops.gateway.models import Breaker
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
-from agentops.runtime.models import Invocation, MoneyWindow, Session
-from agentops.tenancy.models import Membership, Tenant
+from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Question, Session, SpendDay
+from agentops.tenancy.models import Freeze, Membership, Switchboard, Tenant
 
 __all__ = [
     "Agent",
     "AgentVersion",
+    "Breaker",
+    "Elevation",
+    "Freeze",
     "Invocation",
     "LedgerEvent",
     "LedgerRow",
     "Membership",
     "MoneyWindow",
     "Payload",
+    "ProcessInstance",
+    "Question",
     "Session",
+    "SpendDay",
     "Stream",
+    "Switchboard",
     "Tenant",
     "Threshold",
     "ToolGrant",

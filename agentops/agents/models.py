@@ -7,6 +7,7 @@ from agentops.kernel.ids import new_id
 from agentops.policy.rules import FACTS, OPERATORS
 from agentops.registry.tool import Dial
 from agentops.tenancy.models import Tenant
+from agentops.tenancy.switchboard import bumps_epoch
 
 
 class Agent(models.Model):
@@ -20,10 +21,17 @@ class Agent(models.Model):
     current_version = models.ForeignKey(
         "AgentVersion", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
+    max_day_micro = models.PositiveBigIntegerField(
+        "daily spending limit",
+        null=True,
+        blank=True,
+        help_text="Micro-dollars of model calls in one business day: 1,000,000 is one dollar. Empty: no limit.",
+    )
 
     class Meta:
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["tenant", "name"], name="agent_names_are_unique_in_a_tenant")]
+        triggers = [bumps_epoch()]
 
     def __str__(self) -> str:
         return self.name
@@ -43,11 +51,18 @@ class AgentVersion(models.Model):
     max_cost_micro = models.PositiveBigIntegerField(
         "spending limit", help_text="Micro-dollars of model calls for one session: 1,000,000 is one dollar."
     )
+    max_tokens = models.PositiveBigIntegerField(
+        default=400_000, help_text="Tokens of model calls for one session, in and out together."
+    )
+    max_identical = models.PositiveSmallIntegerField(
+        default=3, help_text="A call that gave the same result this often is not made again."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["agent", "-number"]
         constraints = [models.UniqueConstraint(fields=["agent", "number"], name="version_numbers_are_unique")]
+        triggers = [bumps_epoch()]
 
     def __str__(self) -> str:
         return f"{self.agent} v{self.number}"
@@ -68,6 +83,7 @@ class ToolGrant(models.Model):
     class Meta:
         ordering = ["tool"]
         constraints = [models.UniqueConstraint(fields=["version", "tool"], name="one_grant_a_tool")]
+        triggers = [bumps_epoch()]
 
     def __str__(self) -> str:
         return f"{self.tool} ({self.dial})"
@@ -91,6 +107,28 @@ class Threshold(models.Model):
                 name="a_threshold_on_money_has_a_currency",
             )
         ]
+        triggers = [bumps_epoch()]
 
     def __str__(self) -> str:
         return f"{self.effect} when {self.fact} {self.op} {self.value} {self.currency}".strip()
+
+
+class Elevation(models.Model):
+    """Leave for one session to use an elevated scope, for a while. Given by a person, with a reason."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    session_id = models.UUIDField(db_index=True)
+    scope = models.CharField(max_length=80)
+    reason = models.CharField(max_length=300)
+    given_by = models.CharField(max_length=150)
+    given_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-given_at"]
+        triggers = [bumps_epoch()]
+
+    def __str__(self) -> str:
+        return f"{self.scope} until {self.expires_at:%Y-%m-%d %H:%M}"

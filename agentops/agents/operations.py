@@ -20,6 +20,8 @@ def create_agent(*, tenant_id: UUID, role: RoleSpec, name: str, actor: str) -> A
         max_steps=role.budget.max_steps,
         max_seconds=role.budget.max_seconds,
         max_cost_micro=role.budget.max_cost_micro,
+        max_tokens=role.budget.max_tokens,
+        max_identical=role.budget.max_identical,
     )
     for default in role.grants:
         grant = ToolGrant.objects.create(version=version, tool=default.tool, dial=default.dial.value)

@@ -43,10 +43,19 @@ class IncidentCode(StrEnum):
     BUDGET_STEPS = "BUDGET_STEPS"
     BUDGET_TIME = "BUDGET_TIME"
     BUDGET_COST = "BUDGET_COST"
+    BUDGET_TOKENS = "BUDGET_TOKENS"
+    BUDGET_DAY = "BUDGET_DAY"
     MODEL_UNAVAILABLE = "MODEL_UNAVAILABLE"
     MODEL_MALFORMED = "MODEL_MALFORMED"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
     LOOP_REFUSED = "LOOP_REFUSED"
+    LOOP_REPEATED = "LOOP_REPEATED"
+    LOOP_SAME_OUTPUT = "LOOP_SAME_OUTPUT"
+    NO_PROGRESS = "NO_PROGRESS"
+    PROCESS_FAILED = "PROCESS_FAILED"
+    UNDO_FAILED = "UNDO_FAILED"
+    CANCELLED = "CANCELLED"
+    VERSION_GONE = "VERSION_GONE"
     WORKER_LOST = "WORKER_LOST"
     INTERNAL = "INTERNAL"
 
@@ -60,10 +69,19 @@ _INCIDENT_WORDS = {
     IncidentCode.BUDGET_STEPS: "The session reached its limit of steps.",
     IncidentCode.BUDGET_TIME: "The session ran longer than its time limit allows.",
     IncidentCode.BUDGET_COST: "The session reached its spending limit for model calls.",
+    IncidentCode.BUDGET_TOKENS: "The session reached its limit of tokens.",
+    IncidentCode.BUDGET_DAY: "The spending limit of the day was reached.",
     IncidentCode.MODEL_UNAVAILABLE: "The model could not be reached after several attempts.",
     IncidentCode.MODEL_MALFORMED: "The model kept answering in a form that cannot be read.",
     IncidentCode.OUTCOME_UNKNOWN: "A call to another system may or may not have taken effect; a person must check.",
     IncidentCode.LOOP_REFUSED: "The model repeated proposals that had been refused.",
+    IncidentCode.LOOP_REPEATED: "The model kept making the same call with the same result.",
+    IncidentCode.LOOP_SAME_OUTPUT: "The model gave the same answer several times in a row.",
+    IncidentCode.NO_PROGRESS: "The session went on for many steps without finding or achieving anything new.",
+    IncidentCode.PROCESS_FAILED: "A step of the process failed; what could be undone was undone.",
+    IncidentCode.UNDO_FAILED: "Something that was done could not be undone; a person must put it right.",
+    IncidentCode.CANCELLED: "A person cancelled the session.",
+    IncidentCode.VERSION_GONE: "The session began under a version of the program that is no longer installed.",
     IncidentCode.WORKER_LOST: "The program that worked on this stopped several times at the same step.",
     IncidentCode.INTERNAL: "Something failed inside this program; the work was handed to a person.",
 }

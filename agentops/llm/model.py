@@ -33,7 +33,7 @@ from pydantic_ai.tools import ToolDefinition
 from agentops.llm.configuration import ModelChoice, Provider
 from agentops.llm.context import Prompt, assemble, context_record
 from agentops.llm.failures import failure_of
-from agentops.llm.prices import usage_of
+from agentops.llm.prices import most_micro, usage_of
 from agentops.llm.reading import proposal_of
 from agentops.llm.transport import MAX_RESPONSE_BYTES, BoundedTransport, Received
 from agentops.llm.wire import tool_inputs
@@ -82,6 +82,11 @@ class ModelPlanner:
     def name(self) -> str:
         """The provider and the model, for example ``anthropic:NAME``."""
         return self._choice.name
+
+    def most_micro(self, context: PlanContext) -> int:
+        """Return what the next proposal can cost at most."""
+        sent = _bytes_sent(assemble(context, salt=self._salt))
+        return most_micro(self._choice, sent=sent, most_output=MAX_OUTPUT_TOKENS)
 
     def propose(self, context: PlanContext) -> Turn:
         """Return one proposal. Raises PlannerUnavailable when the model gave no answer."""

@@ -29,12 +29,7 @@ def usage_of(choice: ModelChoice, tokens: RequestUsage | None, *, sent: int, rec
     counted = tokens is not None and _plausible(tokens)
     if tokens is None or not counted:
         tokens = RequestUsage(input_tokens=-(-sent // BYTES_PER_TOKEN), output_tokens=-(-received // BYTES_PER_TOKEN))
-    dollars = _published_price(choice, tokens)
-    priced = dollars is not None
-    if dollars is None:
-        micro = tokens.input_tokens * DEFAULT_INPUT_PRICE + tokens.output_tokens * DEFAULT_OUTPUT_PRICE
-    else:
-        micro = int((dollars * 1_000_000).to_integral_value(ROUND_CEILING))
+    micro, priced = _micro(choice, tokens)
     return Usage(
         model=choice.name,
         input_tokens=tokens.input_tokens,
@@ -43,6 +38,19 @@ def usage_of(choice: ModelChoice, tokens: RequestUsage | None, *, sent: int, rec
         latency_ms=latency_ms,
         estimated=not (counted and priced),
     )
+
+
+def most_micro(choice: ModelChoice, *, sent: int, most_output: int) -> int:
+    """Return what a call can cost at most: ``sent`` bytes in, and every one of ``most_output`` tokens out."""
+    return _micro(choice, RequestUsage(input_tokens=-(-sent // BYTES_PER_TOKEN), output_tokens=most_output))[0]
+
+
+def _micro(choice: ModelChoice, tokens: RequestUsage) -> tuple[int, bool]:
+    """Return whole micro-dollars, and whether the price is a published one."""
+    dollars = _published_price(choice, tokens)
+    if dollars is None:
+        return tokens.input_tokens * DEFAULT_INPUT_PRICE + tokens.output_tokens * DEFAULT_OUTPUT_PRICE, False
+    return int((dollars * 1_000_000).to_integral_value(ROUND_CEILING)), True
 
 
 def _plausible(tokens: RequestUsage) -> bool:

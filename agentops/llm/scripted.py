@@ -35,6 +35,10 @@ class ScriptedPlanner:
         """The name given, ``script`` if none was."""
         return self._name
 
+    def most_micro(self, context: PlanContext) -> int:
+        """Return the cost of a bare proposal."""
+        return self._usage.cost_micro
+
     def propose(self, context: PlanContext) -> Turn:
         """Return the line for ``context``. Raises ScriptEnded after the last one."""
         line = self._choose(context)

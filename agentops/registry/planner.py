@@ -18,7 +18,8 @@ from agentops.registry.tool import ToolSpec
 class Subject:
     """The piece of work a session is about. ``text`` comes from outside and is never an instruction.
 
-    ``customer_id`` is whom the system of record knows the sender as, None when it knows nobody.
+    ``customer_id`` is whom the system of record knows the sender as, None when it knows nobody. ``priority`` is
+    0 (low) to 3 (urgent); ``workstream`` is what its spend is counted under, the role's own when empty.
     """
 
     kind: str
@@ -28,6 +29,8 @@ class Subject:
     sender: str
     customer_id: str | None
     received_at: datetime
+    priority: int = 1
+    workstream: str = ""
 
 
 class ObservationStatus(StrEnum):
@@ -91,7 +94,18 @@ class Malformed:
     problem: str
 
 
-Proposal = ToolCall | FinalAnswer | Malformed
+@dataclass(frozen=True)
+class Question:
+    """Something the planner cannot know: the session waits until a person answers. ``options`` are suggestions."""
+
+    text: str
+    options: tuple[str, ...] = ()
+
+
+ASK_PERSON = "ask_person"
+"""The name that a question has among a session's steps; no tool may be called so."""
+
+Proposal = ToolCall | FinalAnswer | Question | Malformed
 
 
 @dataclass(frozen=True)
@@ -141,6 +155,9 @@ class Planner(Protocol):
     @property
     def name(self) -> str:
         """What is shown wherever a model name is shown, for example ``offline playbook``."""
+
+    def most_micro(self, context: PlanContext) -> int:
+        """Return the most that a proposal can cost, in micro-dollars: what is reserved before it is asked for."""
 
     def propose(self, context: PlanContext) -> Turn:
         """Return one proposal for the next step."""

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from agentops.registry.planner import Planner, Subject
+from agentops.registry.process import ProcessSpec
 from agentops.registry.tool import Dial, ToolSpec
 
 
@@ -36,11 +37,16 @@ class GrantDefault:
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that one session may take: steps, seconds of wall-clock, micro-dollars of model calls."""
+    """The most that one session may take: steps, seconds of its own work, micro-dollars, tokens of model calls.
+
+    ``max_identical``: how often the same call may give the same result before it counts as going in circles.
+    """
 
     max_steps: int
     max_seconds: int
     max_cost_micro: int
+    max_tokens: int = 400_000
+    max_identical: int = 3
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,9 @@ class RoleSpec:
     ``owner_of(tenant_id, kind, record_id)`` returns the customer a record belongs to, or None.
     ``fallback(reason)`` returns tool name and arguments of the soft write that hands a session which was
     stopped to a person.
+
+    ``version`` grows when sessions begun under the code before must not go on under this one; ``continues``
+    names the older versions whose sessions this code may go on with all the same.
     """
 
     name: str
@@ -92,6 +101,9 @@ class RoleSpec:
     take_subjects: Callable[[UUID, int], list[Subject]]
     owner_of: Callable[[UUID, str, str], str | None]
     fallback: Callable[[str], tuple[str, Mapping[str, Any]]]
+    processes: tuple[ProcessSpec, ...] = ()
+    version: int = 1
+    continues: frozenset[int] = frozenset()
 
     def tool(self, name: str) -> ToolSpec | None:
         """Return the tool of that name, or None."""

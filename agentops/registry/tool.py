@@ -7,7 +7,7 @@ tool's business.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ from agentops.kernel.money import Money
 
 Arguments = Mapping[str, Any]
 Result = dict[str, Any]
+UndoCall = tuple[str, dict[str, Any]]
 
 
 class Tier(StrEnum):
@@ -142,6 +143,12 @@ class ToolSpec:
     (empty: all of them); ``versioned`` adds the record versions, for writes that may rightly be made
     again after the record has changed. ``money_family`` groups the tools whose amounts count together.
     ``outcome`` is what a session has achieved once the call succeeded, such as ``refunded``.
+
+    ``undo`` says in words how the effect is taken back; ``undo_call(arguments, result)`` returns the call
+    (tool name and arguments) that does it, None when this one cannot be; ``undo_within`` is how long that
+    works after the call. ``key_lifetime`` is how long the system of record remembers an idempotency key; after
+    that neither asking about the key nor repeating the call proves anything, so a person has to look.
+    ``elevated`` tools may run only in a session that somebody elevated for their ``auth_scope``.
     """
 
     name: str
@@ -159,6 +166,8 @@ class ToolSpec:
     examples: tuple[Mapping[str, Any], ...] = ()
     destructive: bool = False
     undo: str | None = None
+    undo_call: Callable[[Arguments, Result], UndoCall | None] | None = None
+    undo_within: timedelta | None = None
     irreversible: bool = False
     deprecated_on: datetime | None = None
     preview: Callable[[CallContext, Arguments], Preview] | None = None
@@ -166,6 +175,8 @@ class ToolSpec:
     scoped: Mapping[str, str] = field(default_factory=dict)
     identity: tuple[str, ...] = ()
     versioned: bool = False
+    key_lifetime: timedelta | None = None
+    elevated: bool = False
     money_family: str = ""
     queue: str = ""
     outcome: str = ""

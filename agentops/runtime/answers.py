@@ -48,6 +48,10 @@ class Closing:
         self._code = code
         self._tool, self._arguments = handover
 
+    def most_micro(self, context: PlanContext) -> int:
+        """Return 0: nothing is paid for."""
+        return 0
+
     def propose(self, context: PlanContext) -> Turn:
         """Propose the role's handover if it was not tried yet, then the honest answer."""
         usage = Usage(model=self.name)

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from agentops.agents.models import AgentVersion
 from agentops.kernel.ids import new_id
-from agentops.runtime.states import ENDED, InvocationState, SessionStatus
+from agentops.runtime.states import ENDED, InvocationState, SessionStatus, Wish
 from agentops.tenancy.models import Tenant
 
 
@@ -29,7 +29,10 @@ class Session(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
     agent_version = models.ForeignKey(AgentVersion, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    agent_id = models.UUIDField(help_text="The agent of the version, so that the claim need not join.")
     role = models.CharField(max_length=40)
+    role_version = models.IntegerField(default=1)
+    workstream = models.CharField(max_length=80, blank=True)
     planner = models.CharField(max_length=80, blank=True)
     subject_kind = models.CharField(max_length=40)
     subject_id = models.CharField(max_length=120)
@@ -40,6 +43,9 @@ class Session(models.Model):
     status = models.CharField(max_length=20, choices=[(s.value, s.value) for s in SessionStatus])
     stop_code = models.CharField(max_length=40, blank=True)
     outcome = models.CharField(max_length=20, blank=True)
+
+    wanted = models.CharField(max_length=10, choices=[(w.value, w.value) for w in Wish], blank=True)
+    taken_by = models.CharField(max_length=150, blank=True, help_text="Who does the next steps instead of the planner.")
 
     priority = models.SmallIntegerField(choices=Priority, default=Priority.NORMAL)
     rank_at = models.DateTimeField(help_text="When it became runnable, less ten minutes a priority class.")
@@ -57,6 +63,7 @@ class Session(models.Model):
     input_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)
     cost_micro = models.BigIntegerField(default=0)
+    reserved_micro = models.BigIntegerField(default=0)
 
     created_by = models.CharField(max_length=150)
     created_at = models.DateTimeField()
@@ -78,8 +85,9 @@ class Session(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["rank_at"], condition=Q(status="queued"), name="session_claim"),
-            models.Index(fields=["id"], condition=Q(status="running"), name="session_running"),
+            models.Index(fields=["tenant", "rank_at"], condition=Q(status="queued"), name="session_claim"),
+            models.Index(fields=["id"], condition=Q(status="queued") & ~Q(wanted=""), name="session_wanted"),
+            models.Index(fields=["tenant"], condition=Q(status="running"), name="session_running"),
             models.Index(fields=["wake_at"], condition=Q(status="sleeping"), name="session_sleeping"),
             models.Index(fields=["tenant", "-id"], name="session_newest_first"),
             models.Index(fields=["tenant", "subject_id"], name="session_by_subject"),
@@ -111,6 +119,9 @@ class Invocation(models.Model):
     money_family = models.CharField(max_length=40, blank=True)
     window_day = models.DateField(null=True)
     rationale = models.TextField(blank=True)
+    undoes = models.UUIDField(null=True, help_text="The call that this one takes back.")
+    undo = models.JSONField(null=True, help_text="Tool and arguments of the call that would take this one back.")
+    undo_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -121,9 +132,13 @@ class Invocation(models.Model):
                 condition=Q(state__in=[s.value for s in InvocationState]), name="invocation_state_is_known"
             ),
             models.CheckConstraint(
-                condition=~Q(state__in=["intended", "succeeded", "unknown"]) | Q(idempotency_key__isnull=False),
+                condition=~Q(state__in=["intended", "succeeded", "unknown", "compensated"])
+                | Q(idempotency_key__isnull=False),
                 name="an_intended_call_holds_its_key",
             ),
+        ]
+        indexes = [
+            models.Index(fields=["tenant_id", "id"], condition=Q(state="unknown"), name="invocation_unknown"),
         ]
 
     def __str__(self) -> str:
@@ -149,3 +164,77 @@ class MoneyWindow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.family} for {self.target} on {self.day}: {self.total_minor} {self.currency}"
+
+
+class Question(models.Model):
+    """What a planner asked a person. The session waits until somebody answers, or until nobody did in time."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant_id = models.UUIDField()
+    session_id = models.UUIDField(db_index=True)
+    text = models.TextField()
+    options = models.JSONField(default=list)
+    asked_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
+    answered_by = models.CharField(max_length=150, blank=True)
+    answer = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["asked_at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session_id"], condition=Q(closed_at__isnull=True), name="one_open_question_a_session"
+            ),
+            models.CheckConstraint(
+                condition=Q(answered_by="") | Q(closed_at__isnull=False), name="an_answered_question_is_closed"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["expires_at"], condition=Q(closed_at__isnull=True), name="question_due"),
+            models.Index(fields=["tenant_id"], condition=Q(closed_at__isnull=True), name="question_open"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class ProcessInstance(models.Model):
+    """Where a session stands in one of its role's processes. ``compensating``: it failed and is being undone."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    tenant_id = models.UUIDField()
+    session_id = models.UUIDField(db_index=True)
+    process = models.CharField(max_length=60)
+    version = models.IntegerField()
+    state = models.CharField(max_length=60)
+    compensating = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "process_instance"
+
+    def __str__(self) -> str:
+        return f"{self.process} at {self.state}"
+
+
+class SpendDay(models.Model):
+    """What models cost in one business day: of a tenant, an agent, or a workstream. Micro-dollars.
+
+    ``scope`` is ``tenant``, ``agent:ID`` or ``workstream:NAME``. ``reserved_micro`` belongs to calls under way.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    tenant_id = models.UUIDField()
+    scope = models.CharField(max_length=100)
+    day = models.DateField()
+    spent_micro = models.BigIntegerField(default=0)
+    reserved_micro = models.BigIntegerField(default=0)
+    tokens = models.BigIntegerField(default=0)
+    calls = models.IntegerField(default=0)
+
+    class Meta:
+        db_table = "spend_day"
+        indexes = [models.Index(fields=["tenant_id", "day"], name="spend_by_day")]
+
+    def __str__(self) -> str:
+        return f"{self.scope} on {self.day}: {self.spent_micro}"

@@ -11,9 +11,12 @@ class SessionStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     WAITING_APPROVAL = "waiting_approval"
+    WAITING_PERSON = "waiting_person"
     SLEEPING = "sleeping"
+    PAUSED = "paused"
     FINISHED = "finished"
     STOPPED = "stopped"
+    CANCELLED = "cancelled"
 
 
 class InvocationState(StrEnum):
@@ -25,6 +28,16 @@ class InvocationState(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     UNKNOWN = "unknown"
+    COMPENSATED = "compensated"
+
+
+class Wish(StrEnum):
+    """What an operator wants of a session that a worker holds; carried out between two steps."""
+
+    NONE = ""
+    PAUSE = "pause"
+    TAKE_OVER = "take_over"
+    CANCEL = "cancel"
 
 
 class IllegalTransition(AgentOpsError):
@@ -35,25 +48,42 @@ class IllegalTransition(AgentOpsError):
 
 _S = SessionStatus
 SESSION_TRANSITIONS: dict[SessionStatus, frozenset[SessionStatus]] = {
-    _S.QUEUED: frozenset({_S.RUNNING}),
-    _S.RUNNING: frozenset({_S.QUEUED, _S.WAITING_APPROVAL, _S.SLEEPING, _S.FINISHED, _S.STOPPED}),
-    _S.WAITING_APPROVAL: frozenset({_S.QUEUED}),
-    _S.SLEEPING: frozenset({_S.QUEUED}),
-    _S.FINISHED: frozenset(),
-    _S.STOPPED: frozenset(),
+    _S.QUEUED: frozenset({_S.RUNNING, _S.PAUSED, _S.CANCELLED, _S.STOPPED}),
+    _S.RUNNING: frozenset(
+        {
+            _S.QUEUED,
+            _S.WAITING_APPROVAL,
+            _S.WAITING_PERSON,
+            _S.SLEEPING,
+            _S.PAUSED,
+            _S.FINISHED,
+            _S.STOPPED,
+            _S.CANCELLED,
+        }
+    ),
+    _S.WAITING_APPROVAL: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED}),
+    _S.WAITING_PERSON: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED}),
+    _S.SLEEPING: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED}),
+    _S.PAUSED: frozenset({_S.QUEUED, _S.CANCELLED}),
+    # An ended session comes back for one thing only: a person's proposal to undo what it did.
+    _S.FINISHED: frozenset({_S.QUEUED}),
+    _S.STOPPED: frozenset({_S.QUEUED}),
+    _S.CANCELLED: frozenset({_S.QUEUED}),
 }
 
 _I = InvocationState
 INVOCATION_TRANSITIONS: dict[InvocationState, frozenset[InvocationState]] = {
     _I.AWAITING_APPROVAL: frozenset({_I.INTENDED, _I.REFUSED}),
     _I.INTENDED: frozenset({_I.SUCCEEDED, _I.FAILED, _I.UNKNOWN}),
-    _I.UNKNOWN: frozenset(),
+    # What became of it is found out later, by asking the system of record or by a person.
+    _I.UNKNOWN: frozenset({_I.SUCCEEDED, _I.FAILED}),
     _I.REFUSED: frozenset(),
-    _I.SUCCEEDED: frozenset(),
+    _I.SUCCEEDED: frozenset({_I.COMPENSATED}),
     _I.FAILED: frozenset(),
+    _I.COMPENSATED: frozenset(),
 }
 
-ENDED = frozenset({_S.FINISHED, _S.STOPPED})
+ENDED = frozenset({_S.FINISHED, _S.STOPPED, _S.CANCELLED})
 
 
 def require_transition(before: SessionStatus, after: SessionStatus) -> None:

@@ -38,6 +38,10 @@ class Playbook:
         """What is shown where a model's name is shown."""
         return NAME
 
+    def most_micro(self, context: PlanContext) -> int:
+        """Return 0: nothing is paid for."""
+        return 0
+
     def propose(self, context: PlanContext) -> Turn:
         """Return the next proposal. The same context gives the same proposal; it never raises."""
         proposal = _propose(context)

@@ -1,0 +1,47 @@
+"""Breakers: what keeps failing is left alone for a while, by all workers together."""
+
+from django.db import models
+
+from agentops.tenancy.models import Tenant
+from agentops.tenancy.switchboard import bumps_epoch
+
+
+class BreakerState(models.TextChoices):
+    """Closed lets calls through, open none, half-open one probe at a time."""
+
+    CLOSED = "closed", "working"
+    OPEN = "open", "off"
+    HALF_OPEN = "half_open", "being tried"
+
+
+class Breaker(models.Model):
+    """The failures in a row of one tool for one tenant, or of one provider for everybody (``tenant`` None).
+
+    ``retry_at`` is when an open breaker lets a probe through, ``probe_until`` when a probe that was never heard of
+    again is given up, ``opened`` how many times in a row it opened: each time it stays off for longer.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, null=True, related_name="+")
+    name = models.CharField(max_length=120, help_text="``tool:NAME`` or ``provider:NAME``.")
+    state = models.CharField(max_length=10, choices=BreakerState, default=BreakerState.CLOSED)
+    failures = models.IntegerField(default=0)
+    opened = models.IntegerField(default=0)
+    last_code = models.CharField(max_length=20, blank=True)
+    last_words = models.CharField(max_length=300, blank=True)
+    changed_at = models.DateTimeField()
+    retry_at = models.DateTimeField(null=True)
+    probe_until = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["name"]
+        triggers = [bumps_epoch()]
+        constraints = [
+            models.CheckConstraint(
+                condition=~models.Q(state="open") | models.Q(retry_at__isnull=False),
+                name="an_open_breaker_knows_when_to_try_again",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.state})"
