@@ -3,7 +3,7 @@
 from agentops.agents.models import Agent, AgentVersion, Elevation, Threshold, ToolGrant
 from agentops.gateway.models import Breaker
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
-from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Question, Session, SpendDay
+from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Question, QuotaSecond, Session, SpendDay
 from agentops.tenancy.models import Freeze, Membership, Switchboard, Tenant
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Payload",
     "ProcessInstance",
     "Question",
+    "QuotaSecond",
     "Session",
     "SpendDay",
     "Stream",

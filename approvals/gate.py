@@ -68,14 +68,21 @@ class Gate:
             policy_version=request.policy_version,
         )
 
-    def void(self, request_id: UUID, reason: str) -> None:
-        """Withdraw an approved request because what was shown no longer holds, in the caller's transaction."""
-        changed = ApprovalRequest.objects.filter(pk=request_id, state=ApprovalState.APPROVED).update(
-            state=ApprovalState.VOIDED, void_reason=reason[:300]
-        )
-        if changed != 1:
-            raise RuntimeError(f"request {request_id} is not an approved one")
-        live.announce(ApprovalRequest.objects.values_list("tenant_id", flat=True).get(pk=request_id))
+    def withdraw(self, invocation_id: UUID, reason: str) -> UUID | None:
+        """Withdraw the pending or approved request for this call, in the caller's transaction, and return its id.
+
+        None when there is none any more. Locks the request, as deciding does before it locks the session.
+        """
+        open_states = [ApprovalState.PENDING, ApprovalState.APPROVED]
+        requests = ApprovalRequest.objects.select_for_update(of=("self",))
+        request = requests.filter(invocation_id=invocation_id, state__in=open_states).first()
+        if request is None:
+            return None
+        request.state, request.void_reason = ApprovalState.VOIDED, reason[:300]
+        request.closed_at = request.closed_at or utcnow()
+        request.save(update_fields=["state", "void_reason", "closed_at"])
+        live.announce(request.tenant_id)
+        return request.pk
 
     def ensure_queues(self, tenant_id: UUID, queues: Sequence[QueueDefault]) -> None:
         """Make the queues that a role's tools name, where the tenant has them not yet. Nobody may decide them yet."""

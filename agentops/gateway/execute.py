@@ -3,12 +3,19 @@
 Whatever a tool does, the answer is one of four outcomes: done, certainly not done, certainly not done but
 worth another try, or unknown. A write whose outcome is unknown is asked about by its key, never repeated
 blindly.
+
+With ``breakers`` every call is let through by its tool's breaker and reported to it. A write is one call, whether or
+not its outcome has to be asked about.
 """
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from agentops.gateway.breaker import COUNTED
+from agentops.gateway.breakers import Breakers, ToolOff
+from agentops.gateway.calling import ToolBroke, call, failure_of
 from agentops.gateway.prepare import Refusal, refusal_of
 from agentops.kernel.canonical import NotCanonical, canonical_bytes, digest
 from agentops.kernel.errors import FailureKind
@@ -38,9 +45,18 @@ class NotDone:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Nobody can say whether the call took effect; a person must look."""
+    """Nobody can say whether the call took effect. ``worth_asking``: asking again may tell, otherwise a person must."""
 
     words: str
+    worth_asking: bool = False
+
+
+@dataclass(frozen=True)
+class NotAsked:
+    """The tool is off, so nobody was asked: what is on record stands, and is asked about in ``retry_after`` seconds."""
+
+    words: str
+    retry_after: float
 
 
 Outcome = Done | NotDone | Unknown
@@ -59,43 +75,92 @@ def idempotency_key(*, tool: ToolSpec, arguments: dict[str, Any], preview: Previ
     return digest(parts).hex()
 
 
-def read(tool: ToolSpec, context: CallContext, arguments: dict[str, Any]) -> Done | NotDone:
-    """Perform a read."""
+def read(
+    tool: ToolSpec, context: CallContext, arguments: dict[str, Any], *, breakers: Breakers | None = None
+) -> Done | NotDone:
+    """Perform a read. Of a tool that is off, nothing is asked."""
     try:
-        result = tool.run(context, arguments)
+        result, problem = call(
+            tool,
+            context,
+            lambda: tool.run(context, arguments),
+            problem_of=partial(_problem_of, tool),
+            breakers=breakers,
+        )
     except (ToolFailure, OutcomeUnknown) as failure:
         return _not_done(failure)
-    except Exception:
+    except ToolBroke as error:
         log.exception("tool %s failed", tool.name)
-        return NotDone(Refusal(FailureKind.UNKNOWN, "The tool failed.", "Try another way."))
-    problem = _problem_of(tool, result)
+        return _not_done(_timed_out(error)) if isinstance(error.__cause__, TimeoutError) else NotDone(_BROKEN)
     if problem:
         return NotDone(Refusal(FailureKind.UNKNOWN, f"The tool's answer was unusable: {problem}.", "Try another way."))
     return Done(result)
 
 
-def write(tool: ToolSpec, context: CallContext, arguments: dict[str, Any]) -> Outcome:
-    """Perform a write whose intent is already recorded. ``context`` carries its key and versions."""
+_BROKEN = Refusal(FailureKind.UNKNOWN, "The tool failed.", "Try another way.")
+
+
+def _timed_out(error: ToolBroke) -> ToolFailure:
+    """A read that took too long had no effect, so it may be asked again, for less."""
+    return ToolFailure(FailureKind.TIMEOUT, f"The tool did not answer in time ({error.message}).")
+
+
+def write(
+    tool: ToolSpec, context: CallContext, arguments: dict[str, Any], *, breakers: Breakers | None = None
+) -> Outcome:
+    """Perform a write whose intent is already recorded. ``context`` carries its key and versions.
+
+    A tool that is off was not called: that certainly had no effect, and is worth another try when it is on again.
+    """
     try:
-        return Done(_recordable(tool, tool.run(context, arguments)))
+        result, problem = call(
+            tool,
+            context,
+            lambda: tool.run(context, arguments),
+            problem_of=partial(_problem_of, tool),
+            breakers=breakers,
+        )
     except ToolFailure as failure:
         return _not_done(failure)
-    except Exception as error:
+    except (OutcomeUnknown, ToolBroke) as error:
         log.warning("write %s failed; asking what became of its key", tool.name, exc_info=True)
-        return find_out(tool, context, words=f"The call ended in {type(error).__name__}.")
+        ended_in = error.message if isinstance(error, ToolBroke) else type(error).__name__
+        # Asking is part of this call, which is already reported as failed.
+        return _ask(tool, context, f"The call ended in {ended_in}.", None)
+    return Done(_recordable(result, problem))
 
 
-def find_out(tool: ToolSpec, context: CallContext, *, words: str) -> Outcome:
+def find_out(
+    tool: ToolSpec, context: CallContext, *, words: str, breakers: Breakers | None = None
+) -> Outcome | NotAsked:
     """Ask the system of record what became of the key. NotDone here means: it is safe to try again."""
-    if tool.reconcile is None:
+    try:
+        return _ask(tool, context, words, breakers)
+    except ToolOff as off:
+        return NotAsked(off.message, off.retry_after or 1.0)
+
+
+def _ask(tool: ToolSpec, context: CallContext, words: str, breakers: Breakers | None) -> Outcome:
+    reconcile = tool.reconcile
+    if reconcile is None:
         return Unknown(f"{words} The system of record cannot be asked about it.")
     try:
-        result = tool.reconcile(context)
-    except Exception:
+        result, problem = call(
+            tool,
+            context,
+            lambda: reconcile(context),
+            problem_of=lambda found: "" if found is None else _problem_of(tool, found),
+            breakers=breakers,
+        )
+    except ToolOff:
+        raise
+    except (ToolFailure, OutcomeUnknown, ToolBroke) as error:
         log.warning("asking about a key of %s failed", tool.name, exc_info=True)
-        return Unknown(f"{words} Asking the system of record about it failed.")
+        # What is down or slow now may answer later; what refuses to say will not.
+        worth_asking = failure_of(error)[0] in COUNTED
+        return Unknown(f"{words} Asking the system of record about it failed.", worth_asking)
     if result is not None:
-        return Done(_recordable(tool, result))
+        return Done(_recordable(result, problem))
     refusal = Refusal(FailureKind.UNAVAILABLE, f"{words} It certainly had no effect.", "It is tried again.")
     return NotDone(refusal, retryable=True)
 
@@ -107,17 +172,20 @@ def _not_done(failure: ToolFailure | OutcomeUnknown) -> NotDone:
 
 
 def _problem_of(tool: ToolSpec, result: Any) -> str:
+    """Return what is wrong with a tool's answer, empty when it can be used. Nothing is believed about its type."""
     try:
         size = len(canonical_bytes(result))
     except NotCanonical as error:
         return error.message
+    except Exception as error:
+        log.exception("an answer of %s cannot be read", tool.name)
+        return f"reading it ended in {type(error).__name__}"
     if size > MAX_RESULT_BYTES:
         return f"{size} bytes are more than the {MAX_RESULT_BYTES} allowed"
-    found = schemas.violations(schemas.validator(tool.output_schema), result)
+    found = schemas.violations(tool.checks_output, result)
     return f"{found[0].path or 'result'}: {found[0].message}" if found else ""
 
 
-def _recordable(tool: ToolSpec, result: Any) -> Result:
+def _recordable(result: Result, problem: str) -> Result:
     """A write that took effect counts as done even when its answer is unusable; that is then what is recorded."""
-    problem = _problem_of(tool, result)
     return {"done": True, "unreadable_answer": problem} if problem else result

@@ -2,16 +2,11 @@
 
 from django.db import models
 
+from agentops.gateway.breaker import BreakerState
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.switchboard import bumps_epoch
 
-
-class BreakerState(models.TextChoices):
-    """Closed lets calls through, open none, half-open one probe at a time."""
-
-    CLOSED = "closed", "working"
-    OPEN = "open", "off"
-    HALF_OPEN = "half_open", "being tried"
+_WORDS = {BreakerState.CLOSED: "working", BreakerState.OPEN: "off", BreakerState.HALF_OPEN: "being tried"}
 
 
 class Breaker(models.Model):
@@ -24,7 +19,9 @@ class Breaker(models.Model):
     id = models.UUIDField(primary_key=True, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, null=True, related_name="+")
     name = models.CharField(max_length=120, help_text="``tool:NAME`` or ``provider:NAME``.")
-    state = models.CharField(max_length=10, choices=BreakerState, default=BreakerState.CLOSED)
+    state = models.CharField(
+        max_length=10, choices=[(s.value, words) for s, words in _WORDS.items()], default=BreakerState.CLOSED.value
+    )
     failures = models.IntegerField(default=0)
     opened = models.IntegerField(default=0)
     last_code = models.CharField(max_length=20, blank=True)

@@ -4,16 +4,21 @@ Order: known tool, granted tool, readable arguments, schema, records of the sess
 Whatever fails becomes a ``Refusal`` that goes back to the planner; nothing has happened yet.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentops.gateway.breakers import Breakers, tool_breaker
+from agentops.gateway.calling import ToolBroke, act_once_renewed, failure_of
 from agentops.kernel.canonical import BadJSON, NotCanonical, canonical_bytes, parse_json, storable
 from agentops.kernel.errors import FailureKind
 from agentops.registry import schemas
 from agentops.registry.planner import ToolCall
 from agentops.registry.role import RoleSpec
 from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, ToolFailure, ToolSpec
+
+log = logging.getLogger(__name__)
 
 MAX_ARGUMENT_BYTES = 100_000
 MOST_WORDS = 2_000
@@ -51,8 +56,18 @@ class Prepared:
     preview: Preview | None
 
 
-def prepare(*, call: ToolCall, role: RoleSpec, granted: frozenset[str], context: CallContext) -> Prepared | Refusal:
-    """Check a proposed call and compute its dry run. Reads the system of record, changes nothing."""
+def prepare(
+    *,
+    call: ToolCall,
+    role: RoleSpec,
+    granted: frozenset[str],
+    context: CallContext,
+    breakers: Breakers | None = None,
+) -> Prepared | Refusal:
+    """Check a proposed call and compute its dry run. Reads the system of record, changes nothing.
+
+    With ``breakers`` a call of a tool that is off is refused, and a dry run that fails is reported.
+    """
     tool = role.tool(call.tool)
     if tool is None or tool.name not in granted:
         return Refusal(
@@ -63,7 +78,7 @@ def prepare(*, call: ToolCall, role: RoleSpec, granted: frozenset[str], context:
     arguments = _read_arguments(call.arguments)
     if isinstance(arguments, Refusal):
         return arguments
-    found = schemas.violations(schemas.validator(tool.input_schema), arguments)
+    found = schemas.violations(tool.checks_input, arguments)
     if found:
         words = "; ".join(f"{item.path or 'arguments'}: {item.message}" for item in found)
         return Refusal(FailureKind.VALIDATION, words, "Correct the arguments and propose again.", found[0].path)
@@ -72,11 +87,27 @@ def prepare(*, call: ToolCall, role: RoleSpec, granted: frozenset[str], context:
         return problem
     if not _within_scope(tool, arguments, role, context):
         return Refusal(FailureKind.NOT_FOUND, NOT_FOUND_WORDS, "Look up the customer's own records first.")
-    if tool.preview is None:
+    off = None if breakers is None else breakers.off(tool_breaker(tool.name))
+    if off is not None:
+        return refusal_of(off)
+    return _previewed(tool, arguments, context, breakers)
+
+
+def _previewed(
+    tool: ToolSpec, arguments: dict[str, Any], context: CallContext, breakers: Breakers | None
+) -> Prepared | Refusal:
+    preview = tool.preview
+    if preview is None:
         return Prepared(tool, arguments, None)
     try:
-        return Prepared(tool, arguments, tool.preview(context, arguments))
-    except (ToolFailure, OutcomeUnknown) as failure:
+        return Prepared(tool, arguments, act_once_renewed(tool, context, lambda: preview(context, arguments)))
+    except (ToolFailure, OutcomeUnknown, ToolBroke) as failure:
+        # A dry run that works says little about the call itself, so only its failures are reported.
+        if breakers is not None:
+            breakers.failed(tool_breaker(tool.name), *failure_of(failure))
+        if isinstance(failure, ToolBroke):
+            log.exception("the dry run of %s failed", tool.name)
+            return Refusal(FailureKind.UNKNOWN, "The tool's dry run failed.", "Try another way.")
         return refusal_of(failure)
 
 

@@ -10,14 +10,14 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from django.db import DataError, transaction
 from psycopg.errors import DivisionByZero
-from psycopg.types.json import Jsonb
 
-from agentops.kernel.canonical import JSON, canonical_bytes
+from agentops.kernel.canonical import JSON, canonical_bytes, dumps
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import derived_id
@@ -56,19 +56,40 @@ class Statement:
     required: bool = False
 
 
-_EVENTS = """
-INSERT INTO ledger_event (stream, position, at, tenant_id, type, actor, refs, facts, payload_digest, leaf_hash)
-SELECT %(ledger_stream)s, e.position, %(ledger_at)s, %(ledger_tenant)s, e.type, e.actor, e.refs, e.facts,
-  e.digest, e.leaf
-FROM head, unnest(%(ledger_positions)s::int[], %(ledger_types)s::text[], %(ledger_actors)s::text[],
-  %(ledger_refs)s::jsonb[], %(ledger_facts)s::jsonb[], %(ledger_digests)s::bytea[], %(ledger_leaves)s::bytea[])
-  AS e(position, type, actor, refs, facts, digest, leaf)"""
+_EVENT = """
+SELECT %(ledger_stream)s::uuid, {place}, %(ledger_at)s::timestamptz, %(ledger_tenant)s::uuid,
+  %(ledger_type_{n})s::text, %(ledger_actor_{n})s::text, %(ledger_refs_{n})s::jsonb, %(ledger_facts_{n})s::jsonb,
+  {digest}, %(ledger_leaf_{n})s::bytea
+FROM head"""
+_PAYLOAD = """
+SELECT %(ledger_stream)s::uuid, {place}, %(ledger_digest_{n})s::bytea, %(ledger_body_{n})s::bytea FROM head"""
 
-_PAYLOADS = """
-INSERT INTO ledger_payload (stream, position, digest, body)
-SELECT %(ledger_stream)s, p.position, p.digest, p.body
-FROM head, unnest(%(ledger_payload_positions)s::int[], %(ledger_payload_digests)s::bytea[], %(ledger_bodies)s::bytea[])
-  AS p(position, digest, body)"""
+
+@lru_cache(maxsize=512)
+def _statement(advance: str, bodies: tuple[bool, ...], also: tuple[tuple[str, str, bool], ...]) -> str:
+    """Return the SQL of a durable point of this shape; ``bodies`` tells which of its events have a payload.
+
+    Only the constants of this package and of runtime.statements are joined here; values are parameters.
+    """
+    events, payloads = [], []
+    for n, has_body in enumerate(bodies):
+        place = f"%(ledger_position)s::int + {n}"
+        digest = f"%(ledger_digest_{n})s::bytea" if has_body else "NULL::bytea"
+        events.append(_EVENT.format(n=n, place=place, digest=digest))
+        if has_body:
+            payloads.append(_PAYLOAD.format(n=n, place=place))
+    columns = "stream, position, at, tenant_id, type, actor, refs, facts, payload_digest, leaf_hash"
+    parts = [f"head AS ({advance})", f"events AS (INSERT INTO ledger_event ({columns}){' UNION ALL'.join(events)})"]
+    if payloads:
+        kept = " UNION ALL".join(payloads)
+        parts.append(f"payloads AS (INSERT INTO ledger_payload (stream, position, digest, body){kept})")
+    wanted = ["head.*"]
+    for name, sql, required in also:
+        parts.append(f"{name} AS ({sql})")
+        if required:
+            # A part that matched nothing divides by zero, which undoes the whole statement in the same round trip.
+            wanted.append(f"1 / (SELECT count(*) FROM {name})")  # noqa: S608 - see above
+    return f"WITH {', '.join(parts)} SELECT {', '.join(wanted)} FROM head"  # noqa: S608 - see above
 
 
 def append(
@@ -88,21 +109,12 @@ def append(
     caller's transaction, or as one of its own. Raises StaleStream when ``advance`` or a required part matches
     no row, and NotCanonical when an event cannot be hashed.
     """
-    moment = at or utcnow()
-    params: dict[str, Any] = _event_params(stream, tenant_id, position, events, moment)
-    parts = [f"head AS ({advance.sql})", f"events AS ({_EVENTS})"]
-    if params["ledger_payload_positions"]:
-        parts.append(f"payloads AS ({_PAYLOADS})")
+    params = _event_params(stream, tenant_id, position, events, at or utcnow())
     params.update(advance.params)
-    columns = ["head.*"]
     for statement in also:
-        parts.append(f"{statement.name} AS ({statement.sql})")
         params.update(statement.params)
-        if statement.required:
-            # A part that matched nothing divides by zero, which undoes the whole statement in the same round trip.
-            columns.append(f"1 / (SELECT count(*) FROM {statement.name})")  # noqa: S608 - see below
-    # Only the constants of this package and of runtime.statements are joined here; values are parameters.
-    sql = f"WITH {', '.join(parts)} SELECT {', '.join(columns)} FROM head"  # noqa: S608
+    bodies = tuple(event.payload is not None for event in events)
+    sql = _statement(advance.sql, bodies, tuple((part.name, part.sql, part.required) for part in also))
     row = _run(sql, params)
     if row is None:
         raise StaleStream(f"stream {stream} is no longer at position {position}")
@@ -121,31 +133,27 @@ def _run(sql: str, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
 def _event_params(
     stream: UUID, tenant_id: UUID, position: int, events: Sequence[Event], at: datetime
 ) -> dict[str, Any]:
-    digests: list[bytes | None] = []
-    leaves, stored = [], []
-    for offset, event in enumerate(events):
-        body = None if event.payload is None else canonical_bytes(event.payload)
-        digest = None if body is None else hashlib.sha256(body).digest()
-        digests.append(digest)
-        if body is not None:
-            stored.append((position + offset, digest, body))
-        leaf = Leaf(stream, position + offset, at, tenant_id, event.type, event.actor, event.refs, event.facts, digest)
-        leaves.append(leaf.hash)
-    return {
+    params: dict[str, Any] = {
         "ledger_stream": stream,
+        "ledger_position": position,
         "ledger_at": at,
         "ledger_tenant": tenant_id,
-        "ledger_positions": list(range(position, position + len(events))),
-        "ledger_types": [event.type for event in events],
-        "ledger_actors": [event.actor for event in events],
-        "ledger_refs": [Jsonb(event.refs) for event in events],
-        "ledger_facts": [Jsonb(event.facts) for event in events],
-        "ledger_digests": digests,
-        "ledger_leaves": leaves,
-        "ledger_payload_positions": [place for place, _, _ in stored],
-        "ledger_payload_digests": [digest for _, digest, _ in stored],
-        "ledger_bodies": [body for _, _, body in stored],
     }
+    for n, event in enumerate(events):
+        digest = None
+        if event.payload is not None:
+            body = canonical_bytes(event.payload)
+            digest = hashlib.sha256(body).digest()
+            params[f"ledger_digest_{n}"] = digest
+            params[f"ledger_body_{n}"] = body
+        leaf = Leaf(stream, position + n, at, tenant_id, event.type, event.actor, event.refs, event.facts, digest)
+        params[f"ledger_type_{n}"] = event.type
+        params[f"ledger_actor_{n}"] = event.actor
+        params[f"ledger_leaf_{n}"] = leaf.hash
+        # The leaf has just shown that both can be written as JSON.
+        params[f"ledger_refs_{n}"] = dumps(event.refs)
+        params[f"ledger_facts_{n}"] = dumps(event.facts)
+    return params
 
 
 _NEXT = """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agentops.policy.rules import Condition, Effect, Rule
 from agentops.registry.tool import Dial
 
-VERSION = "base-1"
+VERSION = "base-2"
 
 
 def _is(fact: str, value: object) -> Condition:
@@ -23,6 +23,13 @@ def _dial(dial: Dial, effect: Effect, words: str) -> Rule:
 
 BASELINE: tuple[Rule, ...] = (
     Rule("grant.missing", Effect.FORBID, "The agent was not given this tool.", (_is("grant.present", False),)),
+    Rule("tool.frozen", Effect.FORBID, "An operator has frozen this tool.", (_is("tool.frozen", True),)),
+    Rule(
+        "scope.not_elevated",
+        Effect.FORBID,
+        "This needs a scope that nobody has given to this session.",
+        (_is("tool.elevated", False),),
+    ),
     Rule("read", Effect.ALLOW, "Reading changes nothing.", (_GRANTED, _is("tool.write", False))),
     _dial(Dial.OBSERVE, Effect.FORBID, "The agent may only observe with this tool."),
     _dial(Dial.SUGGEST, Effect.FORBID, "The agent may only suggest this; nothing runs."),

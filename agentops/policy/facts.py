@@ -29,11 +29,14 @@ def facts_of(
     session: SessionFacts,
     preview: Preview | None,
     customer_day_minor: int,
+    frozen: bool,
+    elevated: bool,
 ) -> dict[str, Any]:
     """Return the facts of one proposed call.
 
     ``customer_day_minor`` is what tools of the same money family have already moved for the same target
-    and currency on the tenant's business day, in minor units; the call's own amount is added here.
+    and currency on the tenant's business day, in minor units; the call's own amount is added here. ``frozen``: an
+    operator has switched the tool off; ``elevated``: the session may use the tool's scope.
     """
     money = preview.money if preview is not None else None
     return {
@@ -44,6 +47,8 @@ def facts_of(
             "write": tool.is_write,
             "destructive": tool.destructive,
             "irreversible": tool.irreversible,
+            "frozen": frozen,
+            "elevated": elevated,
         },
         "grant": {
             "present": grant is not None,

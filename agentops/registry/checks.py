@@ -1,10 +1,13 @@
 """System checks of every role and tool: what is declared must be complete before anything runs."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from django.core.checks import CheckMessage, Error, register
 
+from agentops.registry.planner import ASK_PERSON
+from agentops.registry.process import problems_of_process
 from agentops.registry.role import RoleSpec
 from agentops.registry.roles import all_roles
 from agentops.registry.schemas import problems_of
@@ -13,7 +16,7 @@ from agentops.registry.tool import Tier, ToolSpec
 
 @register()
 def check_roles(**_: Any) -> list[CheckMessage]:
-    """agentops.E001 to E006, see the functions below."""
+    """agentops.E001 to E008, see the functions below."""
     return [problem for role in all_roles() for problem in problems_of_role(role)]
 
 
@@ -34,10 +37,14 @@ def problems_of_role(role: RoleSpec) -> Iterator[CheckMessage]:
     fallback = role.tool(role.fallback("INTERNAL")[0])
     if fallback is None or fallback.tier is not Tier.WRITE_SOFT:
         yield Error(f"The hand-over of {role.name!r} is no soft write.", id="agentops.E002")
+    yield from problems_of_processes(role)
 
 
 def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
-    """E003: an unsafe schema. E004: a write without dry run. E005: undo. E006: scope or identity of no argument."""
+    """E003: an unsafe schema. E004: a write without dry run. E005: undo in words.
+
+    E006: scope or identity of no argument. E007: an undo that cannot be called, and a name that is taken.
+    """
     for problem in problems_of(tool.input_schema):
         yield Error(f"The schema of {tool.name!r}: {problem}.", id="agentops.E003")
     if tool.is_write and tool.preview is None:
@@ -48,3 +55,38 @@ def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
     for name in (*tool.scoped, *tool.identity):
         if name not in known:
             yield Error(f"The tool {tool.name!r} speaks of {name!r}, which is no argument.", id="agentops.E006")
+    for problem in _problems_of_undo(tool):
+        yield Error(f"The tool {tool.name!r} {problem}.", id="agentops.E007")
+
+
+def _problems_of_undo(tool: ToolSpec) -> Iterator[str]:
+    if tool.name == ASK_PERSON:
+        yield "has the name under which questions to people are recorded"
+    if tool.undo_within is not None and tool.undo_call is None:
+        yield "says how long its undo works, but not which call it is"
+    if tool.undo_within is not None and tool.undo_within <= timedelta():
+        yield "can be undone for no time at all"
+    if tool.undo_call is None:
+        return
+    if tool.irreversible or not tool.is_write:
+        yield "names the call that undoes it, although there is nothing that can be undone"
+    elif not tool.undo:
+        yield "names the call that undoes it, but does not say so in words"
+
+
+def problems_of_processes(role: RoleSpec) -> Iterator[CheckMessage]:
+    """E008: a state chart that does not hold together, steps of no tool, and a tool that two processes govern."""
+    tools = {tool.name for tool in role.tools}
+    names = [process.name for process in role.processes]
+    governed: dict[str, str] = {}
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Error(f"The role {role.name!r} has two processes named {name!r}.", id="agentops.E008")
+    for process in role.processes:
+        problems = list(problems_of_process(process))
+        problems += [f"the step {edge.name!r} is a call of no tool" for edge in process.edges if edge.tool not in tools]
+        for tool in sorted(process.tools):
+            owner = governed.setdefault(tool, process.name)
+            if owner != process.name:
+                problems.append(f"the tool {tool!r} is a step of {owner!r} as well")
+        for problem in problems:
+            yield Error(f"In the process {process.name!r} {problem}.", id="agentops.E008")

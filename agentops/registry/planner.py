@@ -86,6 +86,11 @@ class FinalAnswer:
     blocked: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the answer as canonical JSON, as the ledger keeps it."""
+        told = {"verified": list(self.verified), "blocked": list(self.blocked), "left": list(self.left)}
+        return {"message": self.message, **told}
+
 
 @dataclass(frozen=True)
 class Malformed:
@@ -137,16 +142,20 @@ class Turn:
 class PlannerUnavailable(AgentOpsError):
     """The planner gave no answer. ``retry_after`` is seconds, when the provider said so.
 
-    Of the kinds only the retryable ones are worth waiting for; the others hand the session to a person.
+    Of the kinds only the retryable ones are worth waiting for; the others hand the session to a person. ``counts``
+    is False when waiting is no failed attempt: the provider asks for patience, or it is not the tenant's turn.
     """
 
     code = "PLANNER_UNAVAILABLE"
     next_step = "Look at the provider's status, and at the key and the name of the model."
 
-    def __init__(self, kind: FailureKind, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self, kind: FailureKind, message: str, *, retry_after: float | None = None, counts: bool = True
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
+        self.counts = counts
 
 
 class Planner(Protocol):

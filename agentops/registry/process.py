@@ -38,6 +38,8 @@ class Edge:
 class ProcessSpec:
     """One process. It starts in ``initial`` with the session's first call of one of its tools.
 
+    ``final`` are the states in which it may end: a session that stops there leaves nothing half done. A final state
+    may have a way out, because a customer who was told can be told again.
     ``compensates``: when a step fails for good after others have taken effect, those are undone in reverse order.
     ``version`` grows with every change of states or edges; an instance keeps to the version it began with.
     """
@@ -121,7 +123,5 @@ def problems_of_process(process: ProcessSpec) -> Iterator[str]:
         if state not in reached:
             yield f"the state {state!r} cannot be reached"
         leads_on = any(edge.source == state for edge in process.edges)
-        if state in process.final and leads_on:
-            yield f"the final state {state!r} has a way out"
         if state not in process.final and not leads_on:
             yield f"the state {state!r} has no way out and is not final"

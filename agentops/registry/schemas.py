@@ -15,6 +15,8 @@ import jsonschema_rs
 
 from agentops.kernel.canonical import canonical_bytes, loads
 
+Validator = jsonschema_rs.Draft202012Validator
+
 
 @dataclass(frozen=True)
 class Violation:
@@ -25,16 +27,16 @@ class Violation:
 
 
 @lru_cache(maxsize=512)
-def _compiled(schema: bytes) -> jsonschema_rs.Draft202012Validator:
+def _compiled(schema: bytes) -> Validator:
     return jsonschema_rs.Draft202012Validator(loads(schema), pattern_options=jsonschema_rs.RegexOptions())
 
 
-def validator(schema: Mapping[str, Any]) -> jsonschema_rs.Draft202012Validator:
+def validator(schema: Mapping[str, Any]) -> Validator:
     """Return the compiled validator of ``schema``; compiled once per distinct schema."""
     return _compiled(canonical_bytes(schema))
 
 
-def violations(checker: jsonschema_rs.Draft202012Validator, value: Any, *, most: int = 5) -> list[Violation]:
+def violations(checker: Validator, value: Any, *, most: int = 5) -> list[Violation]:
     """Return what is wrong with ``value``, the first ``most`` things, empty when it is valid.
 
     A float is refused even where it is a whole number: it has no exact canonical form. What the validator
@@ -46,7 +48,7 @@ def violations(checker: jsonschema_rs.Draft202012Validator, value: Any, *, most:
         return [Violation("", "is nested too deeply or holds text that cannot be read")]
 
 
-def _violations(checker: jsonschema_rs.Draft202012Validator, value: Any, most: int) -> list[Violation]:
+def _violations(checker: Validator, value: Any, most: int) -> list[Violation]:
     place = _float_at(value)
     if place is not None:
         return [Violation(place, "must be a whole number, not a decimal fraction")]

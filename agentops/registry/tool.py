@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from agentops.kernel.errors import AgentOpsError, FailureKind
 from agentops.kernel.money import Money
+from agentops.registry.schemas import Validator, validator
 
 Arguments = Mapping[str, Any]
 Result = dict[str, Any]
@@ -148,7 +150,8 @@ class ToolSpec:
     (tool name and arguments) that does it, None when this one cannot be; ``undo_within`` is how long that
     works after the call. ``key_lifetime`` is how long the system of record remembers an idempotency key; after
     that neither asking about the key nor repeating the call proves anything, so a person has to look.
-    ``elevated`` tools may run only in a session that somebody elevated for their ``auth_scope``.
+    ``elevated`` tools may run only in a session that somebody elevated for their ``auth_scope``. ``refresh(context)``
+    renews the tool's credentials; it is called once when a call ends in AUTH, which is then made once more.
     """
 
     name: str
@@ -172,6 +175,7 @@ class ToolSpec:
     deprecated_on: datetime | None = None
     preview: Callable[[CallContext, Arguments], Preview] | None = None
     reconcile: Callable[[CallContext], Result | None] | None = None
+    refresh: Callable[[CallContext], None] | None = None
     scoped: Mapping[str, str] = field(default_factory=dict)
     identity: tuple[str, ...] = ()
     versioned: bool = False
@@ -180,6 +184,16 @@ class ToolSpec:
     money_family: str = ""
     queue: str = ""
     outcome: str = ""
+
+    @cached_property
+    def checks_input(self) -> Validator:
+        """The compiled input schema."""
+        return validator(self.input_schema)
+
+    @cached_property
+    def checks_output(self) -> Validator:
+        """The compiled output schema."""
+        return validator(self.output_schema)
 
     @property
     def is_write(self) -> bool:

@@ -8,31 +8,32 @@ from agentops.ledger.append import Event
 from agentops.registry.planner import Turn, Usage
 from agentops.runtime.answers import honest_answer, outcome_of
 from agentops.runtime.models import Invocation
-from agentops.runtime.pending import UNFINISHED
-from agentops.runtime.ports import ApprovalState, approval_gate
 from agentops.runtime.record import Took, conclude, end, record, usage_facts
+from agentops.runtime.retiring import awaiting, retire
 from agentops.runtime.session import Held
-from agentops.runtime.states import InvocationState
+from agentops.runtime.states import InvocationState, SessionStatus
 
 ACTOR = "runtime"
 
 
 @transaction.atomic
-def abandon(held: Held) -> None:
-    """Stop the session from what is on record, without role, planner or tool. Raises StaleStream."""
-    pending = Invocation.objects.filter(session_id=held.id, state__in=UNFINISHED).first()
-    if pending is not None and pending.state == InvocationState.INTENDED:
-        _leave_unknown(held, pending)
-    elif pending is not None:
-        _withdraw(held, pending)
+def abandon(held: Held, code: str) -> None:
+    """Stop the session with ``code``, from what is on record, without role, planner or tool. Raises StaleStream."""
+    intended = Invocation.objects.filter(session_id=held.id, state=InvocationState.INTENDED).first()
+    if intended is not None:
+        _leave_unknown(held, intended)
+    pending = awaiting(held.id)
+    if pending is not None:
+        words = "The session could not go on after the approval."
+        retire(held, pending, Refusal("NOT_CONTINUED", words, "A person must do it."))
     calls = Invocation.objects.filter(session_id=held.id, state=InvocationState.SUCCEEDED)
     writes = frozenset(calls.values_list("tool", flat=True))
-    answer = honest_answer(held.history, held.stop_code, writes=writes, handed_over="escalated" in held.achieved)
+    answer = honest_answer(held.history, code, writes=writes, handed_over="escalated" in held.achieved)
     outcome = outcome_of(held.achieved)
-    told = {name: list(getattr(answer, name)) for name in ("verified", "blocked", "left")}
-    payload = {"answer": {"message": answer.message, **told}, "context": {"history": len(held.history)}}
-    facts = {"outcome": outcome, "code": held.stop_code, **usage_facts(Turn(answer, Usage(model=ACTOR)))}
-    end(held, event=Event("session.stopped", ACTOR, facts, {}, payload), took=Took(), outcome=outcome)
+    payload = {"answer": answer.as_json(), "context": {"history": len(held.history)}}
+    facts = {"outcome": outcome, "code": code, **usage_facts(Turn(answer, Usage(model=ACTOR)))}
+    event = Event("session.stopped", ACTOR, facts, {}, payload)
+    end(held, event=event, took=Took(), status=SessionStatus.STOPPED, stop_code=code, outcome=outcome)
 
 
 def _leave_unknown(held: Held, call: Invocation) -> None:
@@ -44,17 +45,3 @@ def _leave_unknown(held: Held, call: Invocation) -> None:
     facts = {"tool": call.tool, "tool_ms": 0, "outcome": "", "code": refusal.code}
     event = Event("call.unknown", ACTOR, facts, {"invocation": str(call.pk)}, {"result": refusal.as_json()})
     record(held, [event], Took(), also=[conclude(call.pk, InvocationState.INTENDED, InvocationState.UNKNOWN)])
-
-
-def _withdraw(held: Held, call: Invocation) -> None:
-    refusal = Refusal("NOT_CONTINUED", "The session could not go on after the approval.", "A person must do it.")
-    resolution = approval_gate().resolution(call.pk)
-    if resolution.state is ApprovalState.APPROVED:
-        approval_gate().void(resolution.request_id, refusal.message)
-    refs = {"invocation": str(call.pk), "request": str(resolution.request_id)}
-    events = [
-        Event("approval.voided", ACTOR, {"tool": call.tool, "reason": refusal.message}, refs),
-        Event("call.refused", ACTOR, {"tool": call.tool, "code": refusal.code}, refs, {"result": refusal.as_json()}),
-    ]
-    also = [conclude(call.pk, InvocationState.AWAITING_APPROVAL, InvocationState.REFUSED)]
-    record(held, events, Took(), also=also)

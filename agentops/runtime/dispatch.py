@@ -4,33 +4,39 @@ import logging
 import os
 import socket
 import threading
+from uuid import UUID
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from agentops.agents.models import AgentVersion
+from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event, StaleStream, Statement, append
 from agentops.ledger.sql import fetch_one
 from agentops.llm.planners import planner_for
 from agentops.registry import roles
+from agentops.registry.role import RoleSpec
 from agentops.registry.roles import get_role
 from agentops.runtime import guards, statements
 from agentops.runtime.abandon import abandon
+from agentops.runtime.interrupts import draining
 from agentops.runtime.loop import run
-from agentops.runtime.models import Session
-from agentops.runtime.record import begin_stopping
-from agentops.runtime.session import Held, load
+from agentops.runtime.models import Priority, Session
+from agentops.runtime.record import Leaving, Took, begin_stopping, record, stands_elsewhere
+from agentops.runtime.session import Held, load, ready
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
 
 log = logging.getLogger(__name__)
 
+ANY_PRIORITY = -1
+
 
 def work_until_quiet(*, most: int | None = None) -> int:
     """Claim and work sessions until none is runnable, or ``most`` were worked; return how many."""
     done = 0
-    while most is None or done < most:
+    while (most is None or done < most) and not draining.is_set():
         held = claim()
         if held is None:
             break
@@ -44,49 +50,108 @@ def owner() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{threading.get_native_id()}"
 
 
+def builds() -> list[str]:
+    """Return the roles whose sessions this program may work, each with every version it may go on with."""
+    return [f"{role.name}:{version}" for role in roles.all_roles() for version in {role.version, *role.continues}]
+
+
 def claim() -> Held | None:
     """Claim the most deserving runnable session, or return None. The lease runs on the database's clock.
 
-    Sessions of a role that is not installed wait until it is again, without holding up the others.
+    Sessions of a role that is not installed, or was begun under a version that this program does not go on with, wait
+    for another worker, without holding up the others.
     """
     with transaction.atomic():
-        found = fetch_one(statements.CLAIM, {"roles": [role.name for role in roles.all_roles()]})
-        if found is None:
-            return None
-        session = Session.objects.get(pk=found[0])
-        name, planner = owner(), planner_for(get_role(session.role)).name
-        row = append(
-            stream=session.pk,
-            tenant_id=session.tenant_id,
-            position=session.position,
-            events=[Event("session.claimed", f"worker:{name}", {"fence": session.fence + 1, "planner": planner})],
-            advance=Statement(
-                "head",
-                statements.TAKE,
-                {
-                    "session": session.pk,
-                    "position": session.position,
-                    "owner": name,
-                    "planner": planner,
-                    "lease": settings.LEASE_SECONDS,
-                },
-            ),
-        )
-        session.fence = int(row[0])
-        session.position += 1
-    return load(session, owner=name)
+        taken = _take(above=ANY_PRIORITY)
+    if taken is None:
+        return None
+    reach(CrashPoint.CLAIM_COMMITTED)
+    return _loaded(*taken)
 
 
-def work_session(held: Held) -> None:
-    """Work a claimed session until it parks or ends. Failures inside this program end in a hand-over, not a loop.
+def preempt(work: Work) -> Held | None:
+    """Give the session up for a more urgent one that nobody works yet, and return that one, claimed; None if none is.
+
+    Both happen in one transaction, so one urgent session takes one worker. Raises StaleStream.
+    """
+    try:
+        with transaction.atomic():
+            taken = _take(above=work.held.priority, giving_up=work.held)
+    except _NotItsTurn:
+        stands_elsewhere(work.held)
+        return None
+    return None if taken is None else _loaded(*taken)
+
+
+class _NotItsTurn(Exception):
+    """The tenant of the session that was found runs as many as it may by now: nothing is given up for it."""
+
+
+def _take(*, above: int, giving_up: Held | None = None) -> tuple[Session, str, int] | None:
+    params = {"builds": builds(), "above": above, "giving_up": giving_up.id if giving_up else None}
+    found = fetch_one(statements.CLAIM, params)
+    if found is None:
+        return None
+    session = Session.objects.get(pk=found[0])
+    if giving_up is not None:
+        facts = {"for": str(session.pk), "title": session.title}
+        event = Event("session.preempted", "runtime", facts)
+        record(giving_up, [event], Took(), leaving=Leaving(SessionStatus.QUEUED), attempts=giving_up.attempts)
+    if not _its_tenants_turn(session.tenant_id):
+        if giving_up is not None:
+            raise _NotItsTurn
+        return None
+    name, planner = owner(), planner_for(get_role(session.role)).name
+    reach(CrashPoint.CLAIM_COMMITTING)
+    row = append(
+        stream=session.pk,
+        tenant_id=session.tenant_id,
+        position=session.position,
+        events=[Event("session.claimed", f"worker:{name}", {"fence": session.fence + 1, "planner": planner})],
+        advance=Statement(
+            "head",
+            statements.TAKE,
+            {
+                "session": session.pk,
+                "position": session.position,
+                "owner": name,
+                "planner": planner,
+                "lease": settings.LEASE_SECONDS,
+            },
+        ),
+    )
+    session.fence = int(row[0])
+    session.position += 1
+    return session, name, int(row[1])
+
+
+def _its_tenants_turn(tenant_id: UUID) -> bool:
+    """Lock the tenant's turn, and return whether one more session may run."""
+    limit = fetch_one(statements.TURN, {"tenant": tenant_id})
+    running = fetch_one(statements.RUNNING_NOW, {"tenant": tenant_id})
+    return limit is not None and running is not None and running[0] < limit[0]
+
+
+def _loaded(session: Session, name: str, epoch: int) -> Held:
+    return load(session, owner=name, epoch=epoch)
+
+
+def work_session(held: Held | None) -> None:
+    """Work a claimed session until it parks or ends; and then the more urgent one that it was given up for, if any."""
+    while held is not None:
+        held = _work_one(held)
+
+
+def _work_one(held: Held) -> Held | None:
+    """Failures inside this program end in a hand-over, not a loop. Return the session that took this one's place.
 
     A session that keeps losing workers although it is being stopped ends as it is.
     """
     try:
         if held.stop_code and held.attempts >= guards.MOST_LOST_WORKERS:
-            abandon(held)
-        else:
-            run(_work(held))
+            abandon(held, held.stop_code)
+            return None
+        return _run(held)
     except StaleStream:
         log.info("session %s went on elsewhere", held.id)
     except (OperationalError, InterfaceError):
@@ -97,6 +162,25 @@ def work_session(held: Held) -> None:
     except Exception:
         log.exception("session %s failed inside the runtime", held.id)
         _stop_after_failure(held)
+    return None
+
+
+def _run(held: Held) -> Held | None:
+    work = work_of(held)
+    successor: list[Held] = []
+    asked: list[int] = []
+
+    def give_up() -> bool:
+        """More urgent work is looked for once an epoch, and only when there was some."""
+        if not work.brief.urgent or held.epoch in asked or held.priority > Priority.NORMAL:
+            return False
+        asked.append(held.epoch)
+        taken = preempt(work)
+        successor.extend([taken] if taken else [])
+        return taken is not None
+
+    run(work, give_up=give_up)
+    return successor[0] if successor else None
 
 
 def _stop_after_failure(held: Held) -> None:
@@ -104,21 +188,24 @@ def _stop_after_failure(held: Held) -> None:
     row = Session.objects.filter(pk=held.id, fence=held.fence, status=SessionStatus.RUNNING).first()
     if row is None:
         return
-    fresh = load(row, owner=held.owner)
+    fresh = load(row, owner=held.owner, epoch=held.epoch)
     try:
         if not fresh.stop_code:
             begin_stopping(fresh, code=IncidentCode.INTERNAL, words=IncidentCode.INTERNAL.words)
-            run(_work(fresh))
+            run(work_of(fresh))
     except StaleStream:
         log.info("session %s went on elsewhere", held.id)
     except Exception:
         log.exception("session %s could not even be handed over", held.id)
 
 
-def _work(held: Held) -> Work:
+def work_of(held: Held) -> Work:
+    """Gather what working a held session needs. Raises LookupError when its subject is gone."""
     version = AgentVersion.objects.select_related("agent").get(pk=held.agent_version_id)
-    role = get_role(held.role)
+    role: RoleSpec = get_role(held.role)
     subject = role.load_subject(held.tenant_id, held.subject_id)
     if subject is None:
         raise LookupError(f"the subject {held.subject_id} of session {held.id} is gone")
-    return Work(held, role, version, subject, planner_for(role))
+    work = Work(held, role, version, subject, planner_for(role))
+    ready(held, work.limits)
+    return work

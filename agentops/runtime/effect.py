@@ -6,17 +6,18 @@ from datetime import timedelta
 from typing import Any
 
 from agentops.gateway import execute as gateway
-from agentops.gateway.execute import Done, NotDone, Outcome, Unknown
+from agentops.gateway.execute import Done, NotAsked, NotDone, Outcome, Unknown
 from agentops.gateway.prepare import Refusal
 from agentops.kernel.clock import utcnow
+from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import FailureKind
 from agentops.ledger.append import Event, Statement
 from agentops.registry.planner import ObservationStatus
-from agentops.registry.tool import Dial, ToolSpec
-from agentops.runtime import guards, statements
+from agentops.registry.tool import CallContext, Dial, ToolSpec
+from agentops.runtime import guards, process, statements
 from agentops.runtime.intent import Intended, window_id
 from agentops.runtime.models import Invocation
-from agentops.runtime.record import Took, conclude, observe, record, sleep
+from agentops.runtime.record import Took, conclude, observe, or_interrupted, record, sleep
 from agentops.runtime.states import InvocationState
 from agentops.runtime.work import Work
 
@@ -25,38 +26,86 @@ def perform(work: Work, intended: Intended) -> bool:
     """Make the call whose intent was just recorded, and return whether the session is still held."""
     began = time.monotonic()
     context = work.call_context(key=intended.key, versions=dict(intended.preview.versions))
-    outcome = gateway.write(intended.prepared.tool, context, intended.prepared.arguments)
+    outcome = _call(work, intended.invocation, intended.prepared.tool, context)
     return _conclude(work, intended.invocation, intended.prepared.tool, outcome, began)
+
+
+def _call(work: Work, invocation: Invocation, tool: ToolSpec, context: CallContext) -> Outcome:
+    reach(CrashPoint.VENDOR_CALLING)
+    outcome = gateway.write(tool, context, invocation.arguments, breakers=work.breakers)
+    reach(CrashPoint.VENDOR_RETURNED if invocation.undoes is None else CrashPoint.UNDO_RETURNED)
+    return outcome
 
 
 def recover(work: Work, invocation: Invocation, tool: ToolSpec, *, again: bool) -> bool:
     """Conclude a call whose worker did not come back: ask about its key, and make it only if it never was.
 
-    It is not made when ``again`` is False, or when the agent may no longer use the tool.
+    It is not made when ``again`` is False, or when the agent may no longer use the tool. Raises Interrupted when
+    somebody stepped in meanwhile; nothing was called then.
     """
     began = time.monotonic()
     versions = {name: int(version) for name, version in invocation.preview["versions"].items()}
     context = work.call_context(key=invocation.idempotency_key or "", versions=versions)
-    outcome = gateway.find_out(tool, context, words="The worker stopped during the call.")
+    outcome = _find_out(work, invocation, tool, context)
+    if isinstance(outcome, NotAsked):
+        return _ask_later(work, outcome, began)
+    reach(CrashPoint.RECOVERY_ASKED)
     if isinstance(outcome, NotDone):
-        if not again:
+        if not again and not work.held.surely_without_effect:
             # A worker that was given up may only be slow, and still at it.
             outcome = Unknown("Every worker that tried this stopped.")
+        elif not again:
+            outcome = NotDone(_NOT_CONTINUED)
         elif _withdrawn(work, tool):
             outcome = NotDone(_WITHDRAWN)
         else:
-            outcome = gateway.write(tool, context, invocation.arguments)
+            _record_retry(work, invocation)
+            outcome = _call(work, invocation, tool, context)
     return _conclude(work, invocation, tool, outcome, began)
 
 
+def _ask_later(work: Work, outcome: NotAsked, began: float) -> bool:
+    """The tool is switched off by its breaker: nothing was tried, which counts as no attempt."""
+    sleep(
+        work.held,
+        code=FailureKind.UNAVAILABLE.value,
+        words=outcome.words,
+        wake_at=utcnow() + timedelta(seconds=outcome.retry_after),
+        took=Took(worked_ms=round((time.monotonic() - began) * 1000)),
+        attempt=False,
+        without_effect=work.held.surely_without_effect,
+    )
+    return False
+
+
+def _find_out(work: Work, invocation: Invocation, tool: ToolSpec, context: CallContext) -> Outcome | NotAsked:
+    """A key that the other side may have forgotten proves nothing any more."""
+    if tool.key_lifetime is not None and utcnow() - invocation.created_at > tool.key_lifetime:
+        return Unknown("The system of record no longer remembers whether this was done.")
+    return gateway.find_out(tool, context, words="The worker stopped during the call.", breakers=work.breakers)
+
+
+def _record_retry(work: Work, invocation: Invocation) -> None:
+    """Say that the call is made again, under the rules and switches of this moment."""
+    facts = {"tool": invocation.tool, "attempt": work.held.attempts + 1}
+    event = Event("call.retried", "runtime", facts, {"invocation": str(invocation.pk)})
+    with or_interrupted(work.held):
+        record(work.held, [event], Took(), attempts=work.held.attempts, as_decided=True)
+
+
+_NOT_CONTINUED = Refusal("NOT_CONTINUED", "The session was stopped before it took effect.", "A person must do it.")
 _WITHDRAWN = Refusal(
-    "POLICY", "The agent may no longer use this tool. It certainly had no effect.", "Do something else, or hand over."
+    "POLICY",
+    "The agent may no longer do this by itself. It certainly had no effect.",
+    "Do something else, or hand over.",
 )
 
 
 def _withdrawn(work: Work, tool: ToolSpec) -> bool:
-    grant = work.grants().by_tool.get(tool.name)
-    return grant is None or grant.dial in (Dial.OBSERVE, Dial.SUGGEST)
+    """The dial was lowered, or the tool frozen, since the call was intended."""
+    grant = work.grants.by_tool.get(tool.name)
+    lowered = grant is None or grant.dial in (Dial.OBSERVE, Dial.SUGGEST)
+    return lowered or work.brief.freeze_of(tool.name) is not None
 
 
 def leave_unknown(work: Work, invocation: Invocation) -> bool:
@@ -64,26 +113,33 @@ def leave_unknown(work: Work, invocation: Invocation) -> bool:
     refusal = Refusal(
         FailureKind.UNKNOWN, "The tool was removed during the call.", "A person must check with the system of record."
     )
-    _settle(work, invocation, InvocationState.UNKNOWN, refusal.as_json(), 0)
+    _settle(work, invocation, None, InvocationState.UNKNOWN, refusal.as_json(), 0)
     return True
 
 
 def _conclude(work: Work, invocation: Invocation, tool: ToolSpec, outcome: Outcome, began: float) -> bool:
     held, took_ms = work.held, round((time.monotonic() - began) * 1000)
     if isinstance(outcome, Done):
-        _settle(work, invocation, InvocationState.SUCCEEDED, outcome.result, took_ms, outcome=tool.outcome)
-        return True
-    if not isinstance(outcome, NotDone):
-        refusal = Refusal(FailureKind.UNKNOWN, outcome.words, "A person must check with the system of record.")
-        _settle(work, invocation, InvocationState.UNKNOWN, refusal.as_json(), took_ms)
+        _settle(work, invocation, tool, InvocationState.SUCCEEDED, outcome.result, took_ms)
         return True
     attempt = held.attempts + 1
-    if outcome.retryable and attempt < guards.MOST_ATTEMPTS:
-        wait = guards.backoff_seconds(attempt, retry_after=outcome.retry_after, jitter=random.random())  # noqa: S311 - spreads load, guards nothing
+    retryable = (isinstance(outcome, Unknown) and outcome.worth_asking) or (
+        isinstance(outcome, NotDone) and outcome.retryable
+    )
+    if retryable and attempt < guards.MOST_ATTEMPTS:
+        retry_after = outcome.retry_after if isinstance(outcome, NotDone) else None
+        wait = guards.backoff_seconds(attempt, retry_after=retry_after, jitter=random.random())  # noqa: S311 - spreads load, guards nothing
+        certain = isinstance(outcome, NotDone)
+        code = outcome.refusal.code if isinstance(outcome, NotDone) else FailureKind.UNKNOWN.value
+        words = outcome.refusal.message if isinstance(outcome, NotDone) else outcome.words
         wake_at = utcnow() + timedelta(seconds=wait)
-        sleep(held, code=outcome.refusal.code, words=outcome.refusal.message, wake_at=wake_at, worked_ms=took_ms)
+        sleep(held, code=code, words=words, wake_at=wake_at, took=Took(worked_ms=took_ms), without_effect=certain)
         return False
-    _settle(work, invocation, InvocationState.FAILED, outcome.refusal.as_json(), took_ms)
+    if isinstance(outcome, NotDone):
+        _settle(work, invocation, tool, InvocationState.FAILED, outcome.refusal.as_json(), took_ms)
+        return True
+    refusal = Refusal(FailureKind.UNKNOWN, outcome.words, "A person must check with the system of record.")
+    _settle(work, invocation, tool, InvocationState.UNKNOWN, refusal.as_json(), took_ms)
     return True
 
 
@@ -97,30 +153,41 @@ _STATUS = {
 def _settle(
     work: Work,
     invocation: Invocation,
+    tool: ToolSpec | None,
     state: InvocationState,
     result: dict[str, Any],
     took_ms: int,
-    *,
-    outcome: str = "",
 ) -> None:
-    """Record how the call ended. A call that certainly had no effect gives back its key and its amount."""
-    also = [conclude(invocation.pk, InvocationState.INTENDED, state)]
-    if state is InvocationState.FAILED and invocation.window_day is not None:
-        minor, currency = invocation.preview["money"]
-        window = window_id(
-            invocation.tenant_id,
-            invocation.money_family,
-            invocation.preview["target"],
-            currency,
-            invocation.window_day,
-        )
-        also.append(Statement("returned", statements.COUNT_MONEY, {"window": window, "window_minor": -minor}))
+    """Record how the call ended, and what follows: a process moves on, another call is undone, money is free again."""
+    done = state is InvocationState.SUCCEEDED
+    undo = undo_until = None
+    if done and tool is not None:
+        undo, undo_until = undo_of(tool, invocation.arguments, result)
+    also = [conclude(invocation.pk, InvocationState.INTENDED, state, undo=undo, undo_until=undo_until)]
+    if state is InvocationState.FAILED:
+        also += amount_returned(invocation)
     name, status = _STATUS[state]
+    outcome = tool.outcome if done and tool is not None else ""
     facts = {"tool": invocation.tool, "tool_ms": took_ms, "outcome": outcome}
-    if state is not InvocationState.SUCCEEDED:
+    if not done:
         facts["code"] = result["code"]
-    event = Event(name, work.actor, facts, {"invocation": str(invocation.pk)}, {"result": result})
-    record(work.held, [event], Took(worked_ms=took_ms), also=also)
+    refs = {"invocation": str(invocation.pk)}
+    events = [Event(name, work.actor, facts, refs, {"result": result})]
+    if done and invocation.undoes is not None:
+        events.append(
+            Event("call.compensated", work.actor, {"by": str(invocation.pk)}, {"invocation": str(invocation.undoes)})
+        )
+        also.append(Statement("undone", statements.UNDONE, {"undone": invocation.undoes}))
+    moved = (
+        process.moved_by(work, invocation.tool, invocation.arguments, rationale=str(invocation.pk)) if done else None
+    )
+    if moved is not None:
+        events += moved.events
+        also.append(moved.statement)
+    record(work.held, events, Took(worked_ms=took_ms), also=also)
+    if moved is not None:
+        work.held.processes[moved.process] = moved.state
+    reach(CrashPoint.RESULT_COMMITTED if invocation.undoes is None else CrashPoint.UNDO_RECORDED)
     observe(
         work.held,
         tool=invocation.tool,
@@ -128,4 +195,26 @@ def _settle(
         status=status,
         result=result,
         outcome=outcome,
+        wrote=done,
     )
+
+
+def undo_of(tool: ToolSpec, arguments: dict[str, Any], result: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the call that takes a successful one back and until when, (None, None) when there is none."""
+    if tool.undo_call is None or result.get("unreadable_answer"):
+        return None, None
+    try:
+        undo = tool.undo_call(arguments, result)
+    except Exception:  # noqa: BLE001 - the call took effect; that its undo is not known must not lose that
+        return None, None
+    return undo, None if undo is None or tool.undo_within is None else utcnow() + tool.undo_within
+
+
+def amount_returned(invocation: Invocation) -> list[Statement]:
+    """Return the part that takes a call without effect out of the daily sum again; empty when it moved no money."""
+    if invocation.window_day is None:
+        return []
+    minor, currency = invocation.preview["money"]
+    target, family, day = invocation.preview["target"], invocation.money_family, invocation.window_day
+    window = window_id(invocation.tenant_id, family, target, currency, day)
+    return [Statement("returned", statements.COUNT_MONEY, {"window": window, "window_minor": -minor})]

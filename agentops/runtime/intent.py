@@ -12,28 +12,28 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from django.db import IntegrityError, transaction
-from psycopg.types.json import Jsonb
 
-from agentops.agents.queries import Grants
 from agentops.gateway.execute import idempotency_key
 from agentops.gateway.prepare import Prepared, Refusal
+from agentops.kernel.canonical import dumps
+from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.ids import derived_id, new_id
-from agentops.ledger.append import Event, Statement
+from agentops.ledger.append import Event, StaleStream, Statement
 from agentops.ledger.sql import fetch_one
 from agentops.policy.engine import Verdict, decide
 from agentops.policy.facts import SessionFacts, facts_of
 from agentops.policy.rules import Effect
 from agentops.registry.tool import Preview
 from agentops.runtime import statements
+from agentops.runtime.brief import elevations_of
+from agentops.runtime.interrupts import interrupt_of
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalCase, approval_gate
-from agentops.runtime.record import Leaving, Took, record
+from agentops.runtime.record import Interrupted, Leaving, Took, record, stands_elsewhere
 from agentops.runtime.states import InvocationState, SessionStatus
 from agentops.runtime.work import Work
-from agentops.tenancy.models import Tenant
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Write:
     invocation_id: UUID | None = None
     approved_by: str = ""
     supersedes: UUID | None = None
+    undoes: UUID | None = None
 
     @property
     def moves_money(self) -> bool:
@@ -86,47 +87,63 @@ class TurnedDown:
     verdict: Verdict | None
 
 
-def decide_write(work: Work, grants: Grants, write: Write) -> Intended | Parked | TurnedDown:
-    """Decide about a write and record the intent or the request. Raises StaleStream."""
+def decide_write(work: Work, write: Write) -> Intended | Parked | TurnedDown:
+    """Decide about a write and record the intent or the request. Raises StaleStream.
+
+    What was decided is recorded only under the epoch and at the position it was decided in. When either has moved it
+    is decided anew, unless what moved takes the session away: then Interrupted is raised and nothing was done.
+    """
     key = idempotency_key(
         tool=write.prepared.tool,
         arguments=write.prepared.arguments,
         preview=write.preview,
         context=work.call_context(),
     )
-    try:
-        with transaction.atomic() if write.moves_money or write.supersedes else nullcontext():
-            return _decide(work, grants, write, key)
-    except IntegrityError as error:
-        if "idempotency_key" not in str(error):
-            raise
-        return TurnedDown(_UNDER_WAY, None)
+    while True:
+        try:
+            with transaction.atomic() if write.moves_money or write.supersedes else nullcontext():
+                return _decide(work, write, key)
+        except StaleStream:
+            # Inside the caller's transaction nothing is mended: it is rolled back, and the step done anew.
+            if write.supersedes or not stands_elsewhere(work.held):
+                raise
+            if interrupt_of(work) is not None:
+                raise Interrupted("somebody stepped in before the call was recorded") from None
+        except IntegrityError as error:
+            if "idempotency_key" not in str(error):
+                raise
+            return TurnedDown(_turned_down_by(key) or _UNDER_WAY, None)
 
 
 _UNDER_WAY = Refusal("CONFLICT", "The same action is already under way.", "Do not repeat it; report it as under way.")
 _ALREADY_DONE = Refusal("ALREADY_DONE", "This was already done for this request.", "Do not repeat it.")
 
 
-def _decide(work: Work, grants: Grants, write: Write, key: str) -> Intended | Parked | TurnedDown:
+def _turned_down_by(key: str) -> Refusal | None:
+    """Return why a call with this key is not made: it was already, or is under way. None when it may be."""
     earlier = fetch_one(statements.STATE_OF_KEY, {"key": key})
-    if earlier is not None:
-        return TurnedDown(_ALREADY_DONE if earlier[0] == InvocationState.SUCCEEDED else _UNDER_WAY, None)
+    if earlier is None:
+        return None
+    return _ALREADY_DONE if earlier[0] in (InvocationState.SUCCEEDED, InvocationState.COMPENSATED) else _UNDER_WAY
+
+
+def _decide(work: Work, write: Write, key: str) -> Intended | Parked | TurnedDown:
     window = _open_window(work, write)
-    verdict, facts = judge(work, grants, write.prepared, write.preview, moved=window.moved)
+    verdict, facts = judge(work, write.prepared, write.preview, moved=window.moved)
     if verdict.effect is Effect.FORBID:
         return TurnedDown(Refusal("POLICY", verdict.reasons[0].words, "Do something else, or hand over."), verdict)
     record_facts = {**write.facts, "verdict": verdict.as_json()["effect"]}
     payload = {**write.payload, "facts": facts, "verdict": verdict.as_json(), "preview": write.preview.as_json()}
     if verdict.effect is Effect.ASK and not write.approved_by:
-        return _park(work, grants, write, verdict, record_facts, payload)
+        # Nobody is asked about what was already done. A call that just runs finds out by its key, which is unique.
+        earlier = _turned_down_by(key)
+        return TurnedDown(earlier, None) if earlier else _park(work, write, verdict, record_facts, payload)
     return _intend(work, write, key, window, record_facts, payload)
 
 
-def judge(
-    work: Work, grants: Grants, prepared: Prepared, preview: Preview | None, *, moved: int
-) -> tuple[Verdict, dict[str, Any]]:
+def judge(work: Work, prepared: Prepared, preview: Preview | None, *, moved: int) -> tuple[Verdict, dict[str, Any]]:
     """Return the verdict on a prepared call and the facts it rests on."""
-    money = preview.money if preview else None
+    grants, money = work.grants, preview.money if preview else None
     grant = grants.by_tool.get(prepared.tool.name)
     facts = facts_of(
         tool=prepared.tool,
@@ -134,6 +151,8 @@ def judge(
         session=SessionFacts(steps=work.held.steps, writes=work.held.writes),
         preview=preview,
         customer_day_minor=moved,
+        frozen=work.brief.freeze_of(prepared.tool.name) is not None,
+        elevated=not prepared.tool.elevated or prepared.tool.auth_scope in elevations_of(work.held.id),
     )
     return decide(facts, grants.rules_for(prepared.tool.name)), facts
 
@@ -150,8 +169,7 @@ def _open_window(work: Work, write: Write) -> _Window:
     money, family = write.preview.money, write.prepared.tool.money_family
     if money is None or not write.moves_money:
         return _Window(None, None, 0)
-    tenant = Tenant.objects.get(pk=work.held.tenant_id)
-    day = write.at.astimezone(ZoneInfo(tenant.timezone)).date()
+    day = write.at.astimezone(work.brief.zone).date()
     window = window_id(work.held.tenant_id, family, write.preview.target, money.currency, day)
     row = fetch_one(
         statements.OPEN_WINDOW,
@@ -181,8 +199,9 @@ def _propose(work: Work, write: Write, state: InvocationState, key: str | None, 
             "tenant": work.held.tenant_id,
             "tool": write.prepared.tool.name,
             "tool_version": write.prepared.tool.version,
-            "arguments": Jsonb(write.prepared.arguments),
-            "preview": Jsonb(write.preview.as_json()),
+            "arguments": dumps(write.prepared.arguments),
+            "preview": dumps(write.preview.as_json()),
+            "undoes": write.undoes,
             "invocation_state": state.value,
             "key": key,
             "family": write.prepared.tool.money_family,
@@ -207,7 +226,7 @@ def _intend(
                 "invocation": invocation_id,
                 "key": key,
                 "tool_version": write.prepared.tool.version,
-                "preview": Jsonb(write.preview.as_json()),
+                "preview": dumps(write.preview.as_json()),
                 "window_day": window.day,
             },
             required=True,
@@ -220,7 +239,9 @@ def _intend(
         money = write.preview.money
         also.append(Statement("counted", statements.COUNT_MONEY, {"window": window.id, "window_minor": money.minor}))
     event = Event("call.intended", work.actor, {**facts, "key": key}, {"invocation": str(invocation_id)}, payload)
-    record(work.held, [event], write.took, also=also, at=write.at)
+    reach(CrashPoint.INTENT_COMMITTING)
+    record(work.held, [event], write.took, also=also, at=write.at, as_decided=True)
+    reach(CrashPoint.INTENT_COMMITTED)
     return Intended(_invocation(work, write, invocation_id, window), key, write.prepared, write.preview)
 
 
@@ -235,6 +256,7 @@ def _invocation(work: Work, write: Write, invocation_id: UUID, window: _Window) 
         preview=write.preview.as_json(),
         money_family=write.prepared.tool.money_family,
         window_day=window.day,
+        undoes=write.undoes,
         state=InvocationState.INTENDED,
     )
 
@@ -242,7 +264,6 @@ def _invocation(work: Work, write: Write, invocation_id: UUID, window: _Window) 
 @transaction.atomic
 def _park(
     work: Work,
-    grants: Grants,
     write: Write,
     verdict: Verdict,
     facts: dict[str, Any],
@@ -250,10 +271,11 @@ def _park(
 ) -> Parked:
     invocation_id = write.invocation_id or new_id()
     fresh = replace(write, invocation_id=invocation_id)
-    case = _case(work, grants, fresh, verdict)
+    case = _case(work, fresh, verdict)
     request_id = approval_gate().open(case)
     refs = {"invocation": str(invocation_id), "request": str(request_id)}
     also = [_ask_again(fresh) if write.invocation_id else _propose_to_people(work, fresh)]
+    reach(CrashPoint.REQUEST_COMMITTING)
     record(
         work.held,
         [Event("approval.requested", work.actor, facts, refs, payload)],
@@ -261,6 +283,7 @@ def _park(
         leaving=Leaving(SessionStatus.WAITING_APPROVAL),
         also=also,
         at=write.at,
+        as_decided=True,
     )
     return Parked(request_id)
 
@@ -274,12 +297,12 @@ def _ask_again(write: Write) -> Statement:
     params = {
         "invocation": write.invocation_id,
         "tool_version": write.prepared.tool.version,
-        "preview": Jsonb(write.preview.as_json()),
+        "preview": dumps(write.preview.as_json()),
     }
     return Statement("asked_again", statements.ASK_AGAIN, params)
 
 
-def _case(work: Work, grants: Grants, write: Write, verdict: Verdict) -> ApprovalCase:
+def _case(work: Work, write: Write, verdict: Verdict) -> ApprovalCase:
     tool, subject = write.prepared.tool, work.subject
     assert write.invocation_id is not None  # noqa: S101 - set by the only caller
     return ApprovalCase(
@@ -287,7 +310,7 @@ def _case(work: Work, grants: Grants, write: Write, verdict: Verdict) -> Approva
         session_id=work.held.id,
         invocation_id=write.invocation_id,
         position=work.held.position,
-        agent=f"{work.version.agent.name} v{work.version.number}",
+        agent=work.actor.removeprefix("agent:"),
         agent_version_id=work.version.pk,
         tool=tool.name,
         tool_version=tool.version,
@@ -301,7 +324,7 @@ def _case(work: Work, grants: Grants, write: Write, verdict: Verdict) -> Approva
         target=write.preview.target,
         sender=subject.sender,
         money=write.preview.money,
-        policy_version=grants.policy_version(tool.name),
+        policy_version=work.grants.policy_version(tool.name),
         reasons=tuple((r.rule, r.effect.value, r.words) for r in verdict.reasons),
         rationale=write.rationale,
         subject_kind=subject.kind,

@@ -64,6 +64,7 @@ class Session(models.Model):
     output_tokens = models.BigIntegerField(default=0)
     cost_micro = models.BigIntegerField(default=0)
     reserved_micro = models.BigIntegerField(default=0)
+    reserved_day = models.DateField(null=True, help_text="The business day that ``reserved_micro`` belongs to.")
 
     created_by = models.CharField(max_length=150)
     created_at = models.DateTimeField()
@@ -220,7 +221,8 @@ class ProcessInstance(models.Model):
 class SpendDay(models.Model):
     """What models cost in one business day: of a tenant, an agent, or a workstream. Micro-dollars.
 
-    ``scope`` is ``tenant``, ``agent:ID`` or ``workstream:NAME``. ``reserved_micro`` belongs to calls under way.
+    ``scope`` is ``tenant``, ``agent:ID`` or ``workstream:NAME``. ``reserved_micro`` belongs to calls under way,
+    ``warned`` is the highest percentage of the limit that was warned of.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -231,6 +233,7 @@ class SpendDay(models.Model):
     reserved_micro = models.BigIntegerField(default=0)
     tokens = models.BigIntegerField(default=0)
     calls = models.IntegerField(default=0)
+    warned = models.SmallIntegerField(default=0)
 
     class Meta:
         db_table = "spend_day"
@@ -238,3 +241,22 @@ class SpendDay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.scope} on {self.day}: {self.spent_micro}"
+
+
+class QuotaSecond(models.Model):
+    """What one tenant did in one second of the provider's quota. Rows of the last minute only; see ``runtime.quota``.
+
+    ``second`` counts from 1970, ``calls`` were made in it, ``waits`` were told to ask again in it.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    tenant_id = models.UUIDField()
+    second = models.BigIntegerField()
+    calls = models.IntegerField(default=0)
+    waits = models.IntegerField(default=0)
+
+    class Meta:
+        db_table = "quota_second"
+
+    def __str__(self) -> str:
+        return f"{self.calls} calls in second {self.second}"

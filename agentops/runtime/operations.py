@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -11,6 +12,7 @@ from agentops.agents.models import Agent
 from agentops.agents.operations import create_agent
 from agentops.kernel.canonical import JSON
 from agentops.kernel.clock import utcnow
+from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, Statement, append
@@ -18,10 +20,13 @@ from agentops.registry.planner import Subject
 from agentops.registry.role import Intake, RoleSpec
 from agentops.registry.roles import get_role
 from agentops.runtime import doorbell, statements
-from agentops.runtime.models import Invocation, Session
+from agentops.runtime.models import Invocation, Priority, Session
 from agentops.runtime.ports import approval_gate
 from agentops.runtime.record import conclude
-from agentops.runtime.states import InvocationState, SessionStatus, require_transition
+from agentops.runtime.spend import forfeit_parts
+from agentops.runtime.states import ENDED, IllegalTransition, InvocationState, SessionStatus, require_transition
+from agentops.tenancy.models import Tenant
+from agentops.tenancy.switchboard import bump_epoch
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +51,8 @@ def start_session(*, agent: Agent, subject_id: str, actor: str) -> Session:
     subject = get_role(agent.role).load_subject(agent.tenant_id, subject_id)
     if subject is None:
         raise CannotStart("There is no such work.")
+    if starts_left(agent.tenant_id, most=1) == 0:
+        raise CannotStart("As many sessions as this tenant may start in an hour have been started.", next_step="Wait.")
     try:
         with transaction.atomic():
             session = _insert(agent, subject, actor)
@@ -53,6 +60,7 @@ def start_session(*, agent: Agent, subject_id: str, actor: str) -> Session:
         if "one_open_session_a_subject" not in str(error):
             raise
         raise CannotStart("A session is already working on this.") from error
+    reach(CrashPoint.SESSION_OPENED)
     return session
 
 
@@ -69,8 +77,20 @@ def start_waiting(*, agent: Agent, limit: int) -> int:
 
     Taking the work and starting its session are one transaction, so work is neither lost nor begun twice.
     """
+    limit = starts_left(agent.tenant_id, most=limit)
     role = get_role(agent.role)
     return sum(_insert_unless_begun(agent, subject) for subject in role.take_subjects(agent.tenant_id, limit))
+
+
+def starts_left(tenant_id: UUID, *, most: int) -> int:
+    """Return how many sessions the tenant may still start now, at most ``most``."""
+    limit = Tenant.objects.values_list("max_starts_hour", flat=True).get(pk=tenant_id)
+    if limit is None:
+        return most
+    since = utcnow() - timedelta(hours=1)
+    # Session ids grow with time, and this reads no more of their index than the limit allows.
+    recent = Session.objects.filter(tenant_id=tenant_id).order_by("-id").values_list("created_at", flat=True)[:limit]
+    return max(0, min(most, limit - sum(at > since for at in recent)))
 
 
 def _insert_unless_begun(agent: Agent, subject: Subject) -> bool:
@@ -85,14 +105,14 @@ def _insert_unless_begun(agent: Agent, subject: Subject) -> bool:
 def _insert(agent: Agent, subject: Subject, actor: str) -> Session:
     if not agent.is_active or agent.current_version is None:
         raise CannotStart("The agent is not active.")
-    at = utcnow()
+    at, role = utcnow(), get_role(agent.role)
     session = Session(
         id=new_id(),
         tenant_id=agent.tenant_id,
         agent_version=agent.current_version,
         agent_id=agent.pk,
         role=agent.role,
-        role_version=get_role(agent.role).version,
+        role_version=role.version,
         workstream=subject.workstream or agent.role,
         priority=subject.priority,
         subject_kind=subject.kind,
@@ -103,9 +123,8 @@ def _insert(agent: Agent, subject: Subject, actor: str) -> Session:
         status=SessionStatus.QUEUED,
         created_by=actor,
         created_at=at,
-        rank_at=at,
+        rank_at=at - subject.priority * statements.CLASS_WORTH,
     )
-    session.rank_at = at - session.priority * statements.CLASS_WORTH
     session.save(force_insert=True)
     opened = Event(
         "session.opened",
@@ -114,33 +133,61 @@ def _insert(agent: Agent, subject: Subject, actor: str) -> Session:
         {"subject": subject.id, "customer": subject.customer_id or ""},
         {"sender": subject.sender, "text": subject.text, "received_at": subject.received_at.isoformat()},
     )
-    _move(session, [opened], SessionStatus.QUEUED)
-    transaction.on_commit(doorbell.ring)
+    reach(CrashPoint.SESSION_OPENING)
+    move(session, [opened], SessionStatus.QUEUED)
     return session
 
 
-def _move(session: Session, events: Sequence[Event], before: SessionStatus, also: Sequence[Statement] = ()) -> None:
-    """Append ``events`` to a session that nobody holds, and put it in the queue."""
+def move(
+    session: Session,
+    events: Sequence[Event],
+    status: SessionStatus,
+    *,
+    also: Sequence[Statement] = (),
+    wanted: str | None = None,
+    taken_by: str | None = None,
+    stop_code: str | None = None,
+    outcome: str | None = None,
+) -> None:
+    """Append ``events`` to a session that nobody holds, and move it to ``status``; None leaves a column as it is.
+
+    ``session`` is its row as it is now. Raises StaleStream when it is not any more, and IllegalTransition.
+    """
+    before = SessionStatus(session.status)
+    if before is not status:
+        require_transition(before, status)
+    at = utcnow()
+    params = {
+        "session": session.id,
+        "position": session.position,
+        "count": len(events),
+        "before": before.value,
+        "status": status.value,
+        "lost": int(before is SessionStatus.RUNNING),
+        "at": at,
+        "wanted": session.wanted if wanted is None else wanted,
+        "taken_by": session.taken_by if taken_by is None else taken_by,
+        "stop_code": session.stop_code if stop_code is None else stop_code,
+        "outcome": session.outcome if outcome is None else outcome,
+        "finished_at": at if status in ENDED else None,
+    }
     append(
         stream=session.id,
         tenant_id=session.tenant_id,
         position=session.position,
         events=events,
-        advance=Statement(
-            "head",
-            statements.RETURN_TO_QUEUE,
-            {
-                "session": session.id,
-                "position": session.position,
-                "count": len(events),
-                "before": before.value,
-                "lost": int(before is SessionStatus.RUNNING),
-                "at": utcnow(),
-            },
-        ),
-        also=also,
+        advance=Statement("head", statements.MOVE, params),
+        also=[*also, *forfeit_parts(session)],
+        at=at,
     )
     session.position += len(events)
+    session.status = status.value
+    if status is not SessionStatus.QUEUED:
+        return
+    if session.priority > Priority.NORMAL:
+        # Workers look between two steps whether something more urgent waits, when the epoch tells them to.
+        bump_epoch()
+    transaction.on_commit(doorbell.ring)
 
 
 @dataclass(frozen=True)
@@ -168,7 +215,7 @@ def resume_after_decision(*, session_id: UUID, decided: Decided) -> None:
     IllegalTransition when the session does not wait for a decision.
     """
     session = Session.objects.select_for_update().get(pk=session_id)
-    require_transition(SessionStatus(session.status), SessionStatus.QUEUED)
+    require_waiting(session, SessionStatus.WAITING_APPROVAL)
     invocation = Invocation.objects.get(pk=decided.invocation_id, session_id=session_id)
     facts = {**decided.facts, "tool": invocation.tool}
     refs = {"invocation": str(decided.invocation_id), "request": str(decided.request_id)}
@@ -180,11 +227,11 @@ def resume_after_decision(*, session_id: UUID, decided: Decided) -> None:
         payload["result"] = {"code": code, "message": words, "next_step": next_step}
         also = [conclude(invocation.pk, InvocationState.AWAITING_APPROVAL, InvocationState.REFUSED)]
     event = Event(f"approval.{decided.verdict}", decided.actor, facts, refs, payload)
-    _move(session, [event], SessionStatus.WAITING_APPROVAL, also)
-    transaction.on_commit(doorbell.ring)
+    reach(CrashPoint.DECISION_COMMITTING)
+    move(session, [event], SessionStatus.QUEUED, also=also)
 
 
-def return_to_queue(*, session: Session, before: SessionStatus, event: Event) -> None:
-    """Queue a session whose lease ran out or whose time to wake has come. Raises StaleStream."""
-    require_transition(before, SessionStatus.QUEUED)
-    _move(session, [event], before)
+def require_waiting(session: Session, status: SessionStatus) -> None:
+    """Raise IllegalTransition unless the session waits in ``status``."""
+    if session.status != status:
+        raise IllegalTransition(f"the session is {session.status} and does not wait")

@@ -4,25 +4,32 @@ from django.db import transaction
 
 from agentops.gateway.prepare import Prepared, Refusal, prepare
 from agentops.kernel.clock import utcnow
+from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.ledger.append import Event
 from agentops.registry.planner import ObservationStatus, ToolCall
 from agentops.runtime.effect import leave_unknown, perform, recover
-from agentops.runtime.intent import Intended, TurnedDown, Write, decide_write
+from agentops.runtime.intent import Intended, Parked, TurnedDown, Write, decide_write
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState, Resolution, approval_gate
-from agentops.runtime.record import Took, conclude, observe, record
+from agentops.runtime.record import Took, conclude, observe, or_interrupted, record
+from agentops.runtime.retiring import retire
 from agentops.runtime.states import InvocationState
 from agentops.runtime.work import Work
 
 UNFINISHED = [InvocationState.INTENDED.value, InvocationState.AWAITING_APPROVAL.value]
 
 
+def unfinished_call(work: Work) -> Invocation | None:
+    """Return the session's unfinished call, None when it has none."""
+    return Invocation.objects.filter(session_id=work.held.id, state__in=UNFINISHED).first()
+
+
 def continue_pending(work: Work, *, again: bool) -> bool:
     """Conclude the session's unfinished call, if it has one, and return whether the session is still held.
 
-    ``again``: an intended call that had no effect may be made now.
+    ``again``: an intended call that had no effect may be made now. Raises Interrupted.
     """
-    invocation = Invocation.objects.filter(session_id=work.held.id, state__in=UNFINISHED).first()
+    invocation = unfinished_call(work)
     if invocation is None:
         return True
     tool = work.role.tool(invocation.tool)
@@ -38,33 +45,37 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
 
     Rejections and expiries were concluded by whoever decided them, so only an approval comes here.
     """
+    reach(CrashPoint.WOKEN_AFTER_APPROVAL)
     resolution = approval_gate().resolution(invocation.pk)
     if resolution.state is not ApprovalState.APPROVED:
         raise RuntimeError(f"session {work.held.id} was woken while its request is {resolution.state}")
-    grants = work.grants()
     call = ToolCall(invocation.tool, invocation.arguments, invocation.rationale)
-    checked = prepare(call=call, role=work.role, granted=grants.tools, context=work.call_context())
+    checked = prepare(call=call, role=work.role, granted=work.grants.tools, context=work.call_context())
     if isinstance(checked, Refusal):
-        return _turn_down(work, invocation, resolution, checked, voided=False)
+        retire(work.held, invocation, checked)
+        return True
     if checked.preview is None:
         raise RuntimeError(f"{invocation.tool} has become a read while a request for it was open")
     same = (
         checked.preview.as_json() == resolution.preview
         and checked.tool.version == invocation.tool_version
-        and grants.policy_version(invocation.tool) == resolution.policy_version
+        and work.grants.policy_version(invocation.tool) == resolution.policy_version
     )
     write = _write(invocation, checked, resolution, same=same)
-    if same:
-        decided = decide_write(work, grants, write)
-    else:
-        with transaction.atomic():
-            _record_void(work, invocation, resolution, "The record or the rules changed after the approval.")
-            decided = decide_write(work, grants, write)
+    decided = decide_write(work, write) if same else _ask_anew(work, invocation, resolution, write)
     if isinstance(decided, Intended):
         return perform(work, decided)
     if isinstance(decided, TurnedDown):
         return _turn_down(work, invocation, resolution, decided.refusal, voided=not same)
     return False
+
+
+def _ask_anew(
+    work: Work, invocation: Invocation, resolution: Resolution, write: Write
+) -> Intended | Parked | TurnedDown:
+    with or_interrupted(work.held), transaction.atomic():
+        _record_void(work, invocation, resolution, "The record or the rules changed after the approval.")
+        return decide_write(work, write)
 
 
 def _write(invocation: Invocation, checked: Prepared, resolution: Resolution, *, same: bool) -> Write:
@@ -81,21 +92,22 @@ def _write(invocation: Invocation, checked: Prepared, resolution: Resolution, *,
         invocation_id=invocation.pk,
         approved_by=resolution.person if same else "",
         supersedes=None if same else resolution.request_id,
+        undoes=invocation.undoes,
     )
 
 
 def _record_void(work: Work, invocation: Invocation, resolution: Resolution, reason: str) -> None:
     """Withdraw the approval, and say why. In the caller's transaction."""
-    approval_gate().void(resolution.request_id, reason)
+    approval_gate().withdraw(invocation.pk, reason)
     refs = {"invocation": str(invocation.pk), "request": str(resolution.request_id)}
     record(work.held, [Event("approval.voided", "runtime", {"tool": invocation.tool, "reason": reason}, refs)], Took())
 
 
-@transaction.atomic
 def _turn_down(work: Work, invocation: Invocation, resolution: Resolution, refusal: Refusal, *, voided: bool) -> bool:
-    """The approved call is no longer possible at all: withdraw the approval and tell the planner why."""
+    """The approved call is not possible under the rules any more: withdraw the approval and tell the planner why."""
     if not voided:
-        _record_void(work, invocation, resolution, refusal.message)
+        retire(work.held, invocation, refusal)
+        return True
     refs = {"invocation": str(invocation.pk), "request": str(resolution.request_id)}
     facts = {"tool": invocation.tool, "code": refusal.code}
     record(

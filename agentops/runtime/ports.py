@@ -88,8 +88,11 @@ class ApprovalGate(Protocol):
     def resolution(self, invocation_id: UUID) -> Resolution:
         """Return what became of the newest request for this call."""
 
-    def void(self, request_id: UUID, reason: str) -> None:
-        """Withdraw an approved request because what was shown no longer holds, in the caller's transaction."""
+    def withdraw(self, invocation_id: UUID, reason: str) -> UUID | None:
+        """Withdraw the pending or approved request for this call, in the caller's transaction, and return its id.
+
+        None when there is none any more. Locks the request.
+        """
 
     def ensure_queues(self, tenant_id: UUID, queues: Sequence[QueueDefault]) -> None:
         """Make the queues that a role's tools name, where the tenant has them not yet."""

@@ -1,22 +1,33 @@
 """The durable points of a held session: each appends events and moves the row in one statement.
 
-Every function here raises StaleStream when the session is no longer held, having written nothing.
+Every function here raises StaleStream when the session is no longer held, having written nothing. A point that
+is ``as_decided`` also raises it when somebody stepped in since it was decided, see ``or_interrupted``; all others
+report what has happened, and are recorded although an operator appended to the stream meanwhile.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
+from agentops.kernel.canonical import dumps
 from agentops.kernel.clock import utcnow
-from agentops.ledger.append import Event, Statement, append
+from agentops.kernel.crashpoints import CrashPoint, reach
+from agentops.kernel.errors import AgentOpsError
+from agentops.ledger.append import Event, StaleStream, Statement, append
+from agentops.ledger.sql import fetch_one
 from agentops.registry.planner import Observation, ObservationStatus, Turn, Usage
+from agentops.registry.tool import UndoCall
 from agentops.runtime import statements
+from agentops.runtime.guards import Used, warnings
 from agentops.runtime.session import Held
+from agentops.runtime.spend import settle_parts
 from agentops.runtime.states import (
+    ENDED,
     InvocationState,
     SessionStatus,
     require_invocation_transition,
@@ -24,6 +35,12 @@ from agentops.runtime.states import (
 )
 
 _NOTHING_USED = Usage(model="")
+
+
+class Interrupted(AgentOpsError):
+    """Somebody stepped in between the decision and its record: an operator, a freeze, a changed rule. Decide anew."""
+
+    code = "INTERRUPTED"
 
 
 @dataclass(frozen=True)
@@ -39,13 +56,14 @@ class Took:
 
 @dataclass(frozen=True)
 class Leaving:
-    """How a session leaves its worker."""
+    """How a session leaves its worker. ``taken_by`` None leaves it with whom it is."""
 
     status: SessionStatus
     stop_code: str = ""
     outcome: str = ""
     wake_at: datetime | None = None
     finished_at: datetime | None = None
+    taken_by: str | None = None
 
 
 def record(
@@ -57,17 +75,60 @@ def record(
     also: Sequence[Statement] = (),
     attempts: int = 0,
     at: datetime | None = None,
+    as_decided: bool = False,
 ) -> None:
     """Append ``events`` and count what they ``took``; the session stays held unless ``leaving`` says otherwise."""
-    sql, extra = statements.STEP, {"lease": settings.LEASE_SECONDS}
     if leaving is not None:
         require_transition(SessionStatus.RUNNING, leaving.status)
-        sql, extra = statements.LEAVE, vars(leaving) | {"status": leaving.status.value}
+    if held.carried is not None:
+        took, held.carried = replace(took, usage=_sum(took.usage, held.carried)), None
+    events = [*events, *_budget_warnings(held, took)]
+    parts = list(also) if held.reservation is None else [*also, *settle_parts(held.reservation, took.usage)]
+    while True:
+        advance = _advance(held, len(events), took, leaving, attempts, as_decided=as_decided)
+        try:
+            row = append(
+                stream=held.id,
+                tenant_id=held.tenant_id,
+                position=held.position,
+                events=events,
+                advance=advance,
+                also=parts,
+                at=at,
+            )
+        except StaleStream:
+            if as_decided or not stands_elsewhere(held):
+                raise
+        else:
+            break
+    held.epoch = row[1]
+    held.position += len(events)
+    held.steps += took.steps
+    held.writes += took.writes
+    held.attempts = attempts
+    held.worked_ms += took.worked_ms
+    held.tokens += took.usage.input_tokens + took.usage.output_tokens
+    held.cost_micro += took.usage.cost_micro
+    held.reservation = None
+
+
+def _sum(usage: Usage, carried: Usage) -> Usage:
+    return replace(
+        usage,
+        input_tokens=usage.input_tokens + carried.input_tokens,
+        output_tokens=usage.output_tokens + carried.output_tokens,
+        cost_micro=usage.cost_micro + carried.cost_micro,
+    )
+
+
+def _advance(
+    held: Held, count: int, took: Took, leaving: Leaving | None, attempts: int, *, as_decided: bool
+) -> Statement:
     params: dict[str, Any] = {
         "session": held.id,
         "position": held.position,
         "fence": held.fence,
-        "count": len(events),
+        "count": count,
         "steps": took.steps,
         "writes": took.writes,
         "gates": took.gates,
@@ -76,38 +137,100 @@ def record(
         "input_tokens": took.usage.input_tokens,
         "output_tokens": took.usage.output_tokens,
         "cost_micro": took.usage.cost_micro,
-        **extra,
     }
-    append(
-        stream=held.id,
-        tenant_id=held.tenant_id,
-        position=held.position,
-        events=events,
-        advance=Statement("head", sql, params),
-        also=also,
-        at=at,
+    if as_decided:
+        params["epoch"] = held.epoch
+    if leaving is None:
+        params["lease"] = settings.LEASE_SECONDS
+        return Statement("head", statements.STEP_AS_DECIDED if as_decided else statements.STEP, params)
+    parked = leaving.status in (SessionStatus.PAUSED, *ENDED)
+    params.update(
+        status=leaving.status.value,
+        stop_code=leaving.stop_code,
+        outcome=leaving.outcome,
+        # A wish that came too late for this point is carried out by whoever takes the session next, at once.
+        wake_at=utcnow() if leaving.wake_at and held.wanted else leaving.wake_at,
+        finished_at=leaving.finished_at,
+        wanted="" if parked else held.wanted,
+        taken_by=held.taken_by if leaving.taken_by is None else leaving.taken_by,
     )
-    held.position += len(events)
-    held.steps += took.steps
-    held.writes += took.writes
-    held.attempts = attempts
-    held.worked_ms += took.worked_ms
-    held.cost_micro += took.usage.cost_micro
+    return Statement("head", statements.LEAVE_AS_DECIDED if as_decided else statements.LEAVE, params)
+
+
+@contextmanager
+def or_interrupted(held: Held) -> Iterator[None]:
+    """Turn StaleStream into Interrupted when the session is still held and somebody only stepped in."""
+    try:
+        yield
+    except StaleStream as stale:
+        if stands_elsewhere(held):
+            raise Interrupted("somebody stepped in before this was recorded") from stale
+        raise
+
+
+def stands_elsewhere(held: Held) -> bool:
+    """Follow an operator who moved the session on, and return whether anything had changed. Raises StaleStream.
+
+    Not to be called in a transaction that a failed statement has ended.
+    """
+    found = fetch_one(statements.WHERE_IT_STANDS, {"session": held.id, "fence": held.fence})
+    if found is None:
+        raise StaleStream(f"session {held.id} is held by somebody else")
+    before = (held.position, held.epoch)
+    held.position, held.wanted, held.taken_by, held.epoch = found
+    return before != (held.position, held.epoch)
+
+
+def _budget_warnings(held: Held, took: Took) -> list[Event]:
+    """The session is told of once when half, and once when four fifths, of a budget are used."""
+    if held.limits is None:
+        return []
+    tokens = took.usage.input_tokens + took.usage.output_tokens
+    before = Used(held.steps, held.worked_ms, held.cost_micro, held.tokens)
+    after = Used(
+        held.steps + took.steps,
+        held.worked_ms + took.worked_ms,
+        held.cost_micro + took.usage.cost_micro,
+        held.tokens + tokens,
+    )
+    return [
+        Event("budget.warned", "runtime", {"kind": str(kind), "percent": percent})
+        for kind, percent in warnings(held.limits, before, after)
+    ]
 
 
 def observe(
-    held: Held, *, tool: str, arguments: Any, status: ObservationStatus, result: Any, outcome: str = ""
+    held: Held,
+    *,
+    tool: str,
+    arguments: Any,
+    status: ObservationStatus,
+    result: Any,
+    outcome: str = "",
+    output: str = "",
+    wrote: bool = False,
 ) -> None:
     """Add what ``session.fold`` would read back from the event just recorded."""
-    held.history.append(Observation(len(held.history) + 1, tool, arguments, status, result))
+    observation = Observation(len(held.history) + 1, tool, arguments, status, result)
+    held.history.append(observation)
+    held.progress.see(observation, output, wrote=wrote)
+    held.proposed = None
     if outcome and status is ObservationStatus.OK:
         held.achieved.add(outcome)
 
 
-def conclude(invocation_id: UUID, before: InvocationState, after: InvocationState) -> Statement:
+def conclude(
+    invocation_id: UUID,
+    before: InvocationState,
+    after: InvocationState,
+    *,
+    undo: UndoCall | None = None,
+    undo_until: datetime | None = None,
+) -> Statement:
     """Return the part of a durable point that moves a call to its end.
 
-    A call that certainly had no effect gives its idempotency key back.
+    A call that certainly had no effect gives its idempotency key back; one that took effect keeps the call that
+    would take it back.
     """
     require_invocation_transition(before, after)
     params = {
@@ -115,6 +238,8 @@ def conclude(invocation_id: UUID, before: InvocationState, after: InvocationStat
         "invocation_state": after.value,
         "invocation_before": before.value,
         "keeps_key": after in (InvocationState.SUCCEEDED, InvocationState.UNKNOWN),
+        "undo": None if undo is None else dumps({"tool": undo[0], "arguments": undo[1]}),
+        "undo_until": undo_until,
     }
     return Statement("concluded", statements.SETTLE, params, required=True)
 
@@ -132,30 +257,47 @@ def usage_facts(turn: Turn) -> dict[str, Any]:
     }
 
 
-def sleep(held: Held, *, code: str, words: str, wake_at: datetime, worked_ms: int) -> None:
-    """Park the session until ``wake_at``; the sweep wakes it. Nothing sleeps in a worker."""
-    facts = {"code": code, "words": words, "attempt": held.attempts + 1}
+def sleep(
+    held: Held,
+    *,
+    code: str,
+    words: str,
+    wake_at: datetime,
+    took: Took,
+    attempt: bool = True,
+    without_effect: bool = True,
+) -> None:
+    """Park the session until ``wake_at``; the sweep wakes it. Nothing sleeps in a worker.
+
+    ``attempt``: it counts against the attempts of what is being tried. ``without_effect``: an intended call
+    certainly had none so far.
+    """
+    attempts = held.attempts + attempt
+    facts = {"code": code, "words": words, "attempt": attempts, "without_effect": without_effect}
     record(
         held,
         [Event("session.sleeping", "runtime", facts)],
-        Took(worked_ms=worked_ms),
+        took,
         leaving=Leaving(SessionStatus.SLEEPING, wake_at=wake_at),
-        attempts=held.attempts + 1,
+        attempts=attempts,
     )
+    reach(CrashPoint.SLEEP_COMMITTED)
 
 
-def begin_stopping(held: Held, *, code: str, words: str) -> None:
-    """Record why the planner is not asked any more. What follows is handing over and answering."""
-    record(held, [Event("session.stopping", "runtime", {"code": code, "words": words})], Took())
+def begin_stopping(
+    held: Held, *, code: str, words: str, events: Sequence[Event] = (), also: Sequence[Statement] = ()
+) -> None:
+    """Record why the planner is not asked any more. What follows is undoing, handing over and answering."""
+    stopping = Event("session.stopping", "runtime", {"code": code, "words": words})
+    record(held, [stopping, *events], Took(), also=also)
     held.stop_code = code
 
 
-def end(held: Held, *, event: Event, took: Took, outcome: str) -> None:
-    """Finish the session, or stop it when a stop had begun."""
-    status = SessionStatus.STOPPED if held.stop_code else SessionStatus.FINISHED
-    record(
-        held,
-        [event],
-        took,
-        leaving=Leaving(status, stop_code=held.stop_code, outcome=outcome, finished_at=utcnow()),
-    )
+def end(held: Held, *, event: Event, took: Took, status: SessionStatus, stop_code: str, outcome: str) -> None:
+    """End the session. Raises IllegalTransition when ``status`` is not an end."""
+    if status not in ENDED:
+        raise ValueError(f"{status} is not an end")
+    reach(CrashPoint.SESSION_ENDING)
+    leaving = Leaving(status, stop_code=stop_code, outcome=outcome, finished_at=utcnow(), taken_by="")
+    record(held, [event], took, leaving=leaving)
+    reach(CrashPoint.SESSION_ENDED)

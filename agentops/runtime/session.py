@@ -1,48 +1,101 @@
 """A session as the worker that holds it sees it: its row, its lease, and its history folded from the ledger."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from agentops.kernel.canonical import loads
 from agentops.ledger.queries import StreamEvent, events_of
-from agentops.registry.planner import Observation, ObservationStatus
+from agentops.registry.planner import Observation, ObservationStatus, ToolCall, Usage
+from agentops.runtime.guards import Limits, Progress
 from agentops.runtime.models import Session
+from agentops.runtime.spend import Reservation
 
 
-@dataclass
-class Held:
-    """A claimed session. ``position``, ``steps`` and the counters follow every durable point."""
+@dataclass(frozen=True)
+class ByPerson:
+    """What a person proposed who does the next steps: a call, or a last message. ``undoes`` is the call it takes back."""
 
-    id: UUID
-    tenant_id: UUID
-    agent_version_id: UUID
-    role: str
-    subject_kind: str
-    subject_id: str
-    customer_id: str
-    owner: str
-    fence: int
-    position: int
-    steps: int
-    writes: int
-    attempts: int
-    worked_ms: int
-    cost_micro: int
-    created_at: datetime
-    history: list[Observation] = field(default_factory=list)
-    stop_code: str = ""
-    achieved: set[str] = field(default_factory=set)
+    actor: str
+    call: ToolCall | None
+    message: str = ""
+    undoes: UUID | None = None
+
+
+@dataclass(frozen=True)
+class Reopened:
+    """How the session had ended before a person reopened it to undo something."""
+
+    status: str
+    stop_code: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """Where the session stands in one process. ``failed``: it is not going on, what it did is taken back."""
+
+    version: int
+    state: str
+    failed: bool = False
 
 
 @dataclass
 class Folded:
-    """What a stream's events add up to."""
+    """What a stream's events add up to.
+
+    ``proposed`` waits to be carried out. ``surely_without_effect``: the intended call was tried and certainly had
+    none.
+    ``signs`` has for each observation the digest of what the planner said ("" for a call), and whether it wrote.
+    """
 
     history: list[Observation] = field(default_factory=list)
+    signs: list[tuple[str, bool]] = field(default_factory=list)
     stop_code: str = ""
     achieved: set[str] = field(default_factory=set)
+    proposed: ByPerson | None = None
+    reopened: Reopened | None = None
+    processes: dict[str, ProcessState] = field(default_factory=dict)
+    surely_without_effect: bool = False
+
+
+@dataclass
+class Held(Folded):
+    """A claimed session. ``position``, ``epoch`` and the counters follow every durable point.
+
+    ``carried`` is what a proposal took that was dropped because of an interrupt; the next durable point counts it.
+    """
+
+    id: UUID = field(kw_only=True)
+    tenant_id: UUID = field(kw_only=True)
+    agent_id: UUID = field(kw_only=True)
+    agent_version_id: UUID = field(kw_only=True)
+    role: str = field(kw_only=True)
+    subject_kind: str = field(kw_only=True)
+    subject_id: str = field(kw_only=True)
+    customer_id: str = field(kw_only=True)
+    title: str = field(kw_only=True)
+    workstream: str = field(kw_only=True)
+    priority: int = field(kw_only=True)
+    owner: str = field(kw_only=True)
+    fence: int = field(kw_only=True)
+    epoch: int = field(kw_only=True)
+    position: int = field(kw_only=True)
+    steps: int = field(kw_only=True)
+    writes: int = field(kw_only=True)
+    attempts: int = field(kw_only=True)
+    worked_ms: int = field(kw_only=True)
+    tokens: int = field(kw_only=True)
+    cost_micro: int = field(kw_only=True)
+    reserved_micro: int = field(kw_only=True)
+    created_at: datetime = field(kw_only=True)
+    wanted: str = field(kw_only=True)
+    taken_by: str = field(kw_only=True)
+    limits: Limits | None = None
+    progress: Progress = field(default_factory=Progress)
+    reservation: Reservation | None = None
+    carried: Usage | None = None
 
 
 _ENDINGS = {
@@ -55,51 +108,107 @@ _ENDINGS = {
     "model.malformed": ObservationStatus.REFUSED,
     "approval.rejected": ObservationStatus.REJECTED,
     "approval.expired": ObservationStatus.EXPIRED,
+    "person.answered": ObservationStatus.OK,
+    "question.expired": ObservationStatus.EXPIRED,
+    "session.handed_back": ObservationStatus.OK,
+    "call.reconciled": ObservationStatus.OK,
 }
+_SESSION_ENDS = frozenset({"session.finished", "session.stopped", "session.cancelled"})
+_TAKES_UP_PROPOSAL = frozenset({"approval.requested", "call.intended"})
 
 
 def fold(events: list[StreamEvent]) -> Folded:
     """Return the history that ``events`` tell, in their order (pure)."""
     folded = Folded()
-    proposed: dict[str, tuple[str, Any]] = {}
+    arguments: dict[str, tuple[str, Any]] = {}
     for event in events:
         body: dict[str, Any] = {} if event.body is None else loads(event.body)
         invocation = event.refs.get("invocation", "")
         if "arguments" in body and invocation:
-            proposed[invocation] = (event.facts["tool"], body["arguments"])
-        if event.type == "session.stopping":
-            folded.stop_code = event.facts["code"]
+            arguments[invocation] = (event.facts["tool"], body["arguments"])
+        _note(folded, event, body)
         status = _ENDINGS.get(event.type)
-        if status is None:
+        if status is None or body.get("result") is None:
             continue
-        tool, arguments = proposed.get(invocation, (event.facts.get("tool", ""), body.get("arguments")))
-        folded.history.append(Observation(len(folded.history) + 1, tool, arguments, status, body.get("result")))
+        if event.facts.get("found") == "not_happened":
+            status = ObservationStatus.FAILED
+        given = (event.facts.get("tool", ""), body.get("arguments"))
+        tool, proposed = arguments.get(invocation, given)
+        folded.history.append(Observation(len(folded.history) + 1, tool, proposed, status, body.get("result")))
+        folded.signs.append((event.facts.get("output", ""), event.type == "call.succeeded"))
         if status is ObservationStatus.OK and event.facts.get("outcome"):
             folded.achieved.add(event.facts["outcome"])
     return folded
 
 
-def load(row: Session, *, owner: str) -> Held:
+def _note(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
+    """Follow what is not an observation: stops, a person's proposals, processes, retries."""
+    facts, kind = event.facts, event.type
+    if kind == "session.stopping":
+        folded.stop_code = facts["code"]
+    elif kind == "person.proposed":
+        folded.proposed = _by_person(event, body)
+    elif kind == "session.reopened":
+        folded.reopened = Reopened(facts["was"], facts["code"], facts["outcome"])
+        folded.stop_code = ""
+        folded.proposed = _by_person(event, body)
+    elif kind in _SESSION_ENDS:
+        folded.reopened = folded.proposed = None
+    elif kind == "session.sleeping":
+        folded.surely_without_effect = bool(facts.get("without_effect"))
+    elif kind == "session.lease_expired":
+        folded.surely_without_effect = False
+    elif kind in ("process.began", "process.moved"):
+        folded.processes[facts["process"]] = ProcessState(facts["version"], facts["to"])
+    elif kind in ("process.failed", "process.compensated"):
+        before = folded.processes[facts["process"]]
+        folded.processes[facts["process"]] = replace(before, state=facts["to"], failed=kind == "process.failed")
+    if folded.proposed is not None and (kind in _ENDINGS or kind in _TAKES_UP_PROPOSAL):
+        folded.proposed = None
+
+
+def _by_person(event: StreamEvent, body: dict[str, Any]) -> ByPerson:
+    undoes = event.refs.get("undoes")
+    call = ToolCall(body["tool"], body["arguments"], body["rationale"]) if "tool" in body else None
+    return ByPerson(event.actor, call, body.get("message", ""), UUID(undoes) if undoes else None)
+
+
+def load(row: Session, *, owner: str, epoch: int) -> Held:
     """Return the claimed session with its history. One query, whatever the session's length."""
     folded = fold(events_of(row.id))
     return Held(
+        **vars(folded),
         id=row.id,
         tenant_id=row.tenant_id,
+        agent_id=row.agent_id,
         agent_version_id=row.agent_version_id,
         role=row.role,
         subject_kind=row.subject_kind,
         subject_id=row.subject_id,
         customer_id=row.customer_id,
+        title=row.title,
+        workstream=row.workstream,
+        priority=row.priority,
         owner=owner,
         fence=row.fence,
+        epoch=epoch,
         position=row.position,
         steps=row.steps,
         writes=row.writes,
         attempts=row.attempts,
         worked_ms=row.worked_ms,
+        tokens=row.input_tokens + row.output_tokens,
         cost_micro=row.cost_micro,
+        reserved_micro=row.reserved_micro,
         created_at=row.created_at,
-        history=folded.history,
-        stop_code=folded.stop_code,
-        achieved=folded.achieved,
+        wanted=row.wanted,
+        taken_by=row.taken_by,
     )
+
+
+def ready(held: Held, limits: Limits) -> None:
+    """Give a freshly loaded session the limits of its agent's version, and follow its history with the guards."""
+    held.limits = limits
+    held.progress = Progress(max_identical=limits.max_identical)
+    for observation, (output, wrote) in zip(held.history, held.signs, strict=True):
+        held.progress.see(observation, output, wrote=wrote)

@@ -1,4 +1,4 @@
-"""The hand-written SQL of the hot path, all of it: claim, step, leave, intend, settle.
+"""The hand-written SQL of the hot path, all of it: claim, step, leave, intend, settle, and an operator's move.
 
 Everything else uses the ORM. Each UPDATE of a session names the position, the fencing number and the
 status it expects, so that a worker whose lease has passed to somebody else changes nothing.
@@ -6,66 +6,122 @@ status it expects, so that a worker whose lease has passed to somebody else chan
 
 from datetime import timedelta
 
+from agentops.tenancy.switchboard import EPOCH
+
 CLASS_WORTH = timedelta(minutes=10)
 """One priority class is worth this much waiting: ``rank_at`` is the moment of becoming runnable, less that.
-Ageing is thereby a constant, and one partial index on ``rank_at`` serves the claim."""
+Ageing is thereby a constant, and one partial index on (tenant, ``rank_at``) serves the claim."""
 
+# Each tenant that may run more offers its first few sessions; the most deserving one that nobody else is just
+# claiming is taken. A tenant that is frozen, has spent its day's money or runs as many sessions as it may offers
+# nothing, so it costs one look, however long its queue. What an operator wants done is done even then.
 CLAIM = """
-SELECT id FROM session
-WHERE status = 'queued' AND role = ANY(%(roles)s)
-ORDER BY rank_at
-LIMIT 1
-FOR UPDATE SKIP LOCKED"""
+WITH lane AS (
+  SELECT t.id FROM agentops_tenant t
+  WHERE (SELECT count(*) FROM session r WHERE r.tenant_id = t.id AND r.status = 'running'
+    AND r.id IS DISTINCT FROM %(giving_up)s) < t.max_running
+    AND NOT EXISTS (SELECT 1 FROM agentops_freeze f WHERE f.lifted_at IS NULL AND f.tool = ''
+      AND f.agent_id IS NULL AND (f.tenant_id IS NULL OR f.tenant_id = t.id))
+    AND (t.max_day_micro IS NULL OR t.max_day_micro > coalesce((
+      SELECT d.spent_micro + d.reserved_micro FROM spend_day d WHERE d.tenant_id = t.id AND d.scope = 'tenant'
+        AND d.day = (clock_timestamp() AT TIME ZONE t.timezone)::date), 0))
+), offer AS (
+  SELECT best.id FROM lane CROSS JOIN LATERAL (
+    SELECT s.id FROM session s
+    WHERE s.tenant_id = lane.id AND s.status = 'queued' AND s.priority > %(above)s
+      AND s.role || ':' || s.role_version = ANY(%(builds)s)
+      AND NOT EXISTS (SELECT 1 FROM agentops_freeze f WHERE f.lifted_at IS NULL AND f.tool = ''
+        AND f.tenant_id = s.tenant_id AND f.agent_id = s.agent_id)
+    ORDER BY s.rank_at LIMIT 64) best
+  UNION ALL (
+    SELECT s.id FROM session s WHERE s.status = 'queued' AND s.wanted <> ''
+      AND s.role || ':' || s.role_version = ANY(%(builds)s) LIMIT 64)
+)
+SELECT s.id FROM session s WHERE s.id IN (SELECT id FROM offer) AND s.status = 'queued'
+ORDER BY s.rank_at LIMIT 1 FOR UPDATE SKIP LOCKED"""
 
-TAKE = """
+# Two workers that claim for one tenant take turns here, so that together they do not exceed its limit.
+TURN = """
+SELECT max_running FROM agentops_tenant WHERE id = %(tenant)s FOR NO KEY UPDATE"""
+
+RUNNING_NOW = """
+SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND status = 'running'"""
+
+TAKE = f"""
 UPDATE session SET status = 'running', fence = fence + 1, lease_owner = %(owner)s, planner = %(planner)s,
   lease_until = clock_timestamp() + %(lease)s * interval '1 second', position = position + 1
 WHERE id = %(session)s AND status = 'queued' AND position = %(position)s
-RETURNING fence"""
+RETURNING fence, {EPOCH} AS epoch"""  # noqa: S608 - constants only
 
 _COUNTERS = """position = position + %(count)s, steps = steps + %(steps)s, writes = writes + %(writes)s,
   gates = gates + %(gates)s, attempts = %(attempts)s, worked_ms = worked_ms + %(worked_ms)s,
   input_tokens = input_tokens + %(input_tokens)s, output_tokens = output_tokens + %(output_tokens)s,
-  cost_micro = cost_micro + %(cost_micro)s"""
+  cost_micro = cost_micro + %(cost_micro)s, reserved_micro = 0"""
 
-_STILL_MINE = """
-WHERE id = %(session)s AND position = %(position)s AND fence = %(fence)s AND status = 'running'
-RETURNING position"""
+_STILL_MINE = "WHERE id = %(session)s AND position = %(position)s AND fence = %(fence)s AND status = 'running'"
+_LEASED = "lease_until = clock_timestamp() + %(lease)s * interval '1 second'"
+_NOW_AT = f"RETURNING position, {EPOCH} AS epoch"
+_AS_DECIDED = f"AND {EPOCH} = %(epoch)s"
+_LEFT = """status = %(status)s, stop_code = %(stop_code)s, outcome = %(outcome)s, wanted = '', taken_by = %(taken_by)s,
+  wake_at = %(wake_at)s, finished_at = %(finished_at)s, lease_until = NULL, lease_owner = ''"""
 
-STEP = f"""
-UPDATE session SET {_COUNTERS},
-  lease_until = clock_timestamp() + %(lease)s * interval '1 second'{_STILL_MINE}"""  # noqa: S608 - constants only
+# A step that decides something is only recorded under the epoch it was decided in; one that reports what has
+# happened is recorded in any.
+STEP = f"UPDATE session SET {_COUNTERS}, {_LEASED} {_STILL_MINE} {_NOW_AT}"  # noqa: S608 - constants only
+STEP_AS_DECIDED = f"UPDATE session SET {_COUNTERS}, {_LEASED} {_STILL_MINE} {_AS_DECIDED} {_NOW_AT}"  # noqa: S608 - constants only
+LEAVE = f"UPDATE session SET {_COUNTERS}, {_LEFT} {_STILL_MINE} {_NOW_AT}"  # noqa: S608 - constants only
+LEAVE_AS_DECIDED = f"UPDATE session SET {_COUNTERS}, {_LEFT} {_STILL_MINE} {_AS_DECIDED} {_NOW_AT}"  # noqa: S608 - constants only
 
-LEAVE = f"""
-UPDATE session SET {_COUNTERS}, status = %(status)s, stop_code = %(stop_code)s, outcome = %(outcome)s,
-  wake_at = %(wake_at)s, finished_at = %(finished_at)s, lease_until = NULL, lease_owner = ''{_STILL_MINE}"""  # noqa: S608 - constants only
+WHERE_IT_STANDS = f"""
+SELECT position, wanted, taken_by, {EPOCH} AS epoch FROM session
+WHERE id = %(session)s AND fence = %(fence)s AND status = 'running'"""  # noqa: S608 - constants only
 
-RETURN_TO_QUEUE = """
-UPDATE session SET status = 'queued', position = position + %(count)s, wake_at = NULL, lease_until = NULL,
-  attempts = attempts + %(lost)s,
-  lease_owner = '', rank_at = %(at)s - priority * interval '10 minutes'
+MOVE = """
+UPDATE session SET status = %(status)s, position = position + %(count)s, wake_at = NULL, lease_until = NULL,
+  attempts = attempts + %(lost)s, cost_micro = cost_micro + reserved_micro, reserved_micro = 0,
+  lease_owner = '', rank_at = %(at)s - priority * interval '10 minutes', wanted = %(wanted)s, taken_by = %(taken_by)s,
+  stop_code = %(stop_code)s, outcome = %(outcome)s, finished_at = %(finished_at)s
 WHERE id = %(session)s AND position = %(position)s AND status = %(before)s
 RETURNING position"""
 
+WISH = """
+UPDATE session SET wanted = %(wanted)s, taken_by = %(taken_by)s, position = position + %(count)s
+WHERE id = %(session)s AND position = %(position)s AND status = 'running'
+RETURNING position"""
+
+# Something is noted in the stream of a session, whoever holds it and wherever it stands.
+NOTE = """
+UPDATE session SET position = position + %(count)s
+WHERE id = %(session)s AND position = %(position)s RETURNING position"""
+
+RANK = """
+UPDATE session SET position = position + %(count)s, priority = %(priority)s,
+  rank_at = rank_at + (priority - %(priority)s) * interval '10 minutes'
+WHERE id = %(session)s AND position = %(position)s RETURNING position"""
+
 PROPOSE = """
 INSERT INTO invocation (id, session_id, tenant_id, position, tool, tool_version, arguments, preview, state,
-  idempotency_key, money_family, window_day, rationale, created_at)
-SELECT %(invocation)s, %(session)s, %(tenant)s, %(position)s, %(tool)s, %(tool_version)s, %(arguments)s, %(preview)s,
-  %(invocation_state)s, %(key)s, %(family)s, %(window_day)s, %(rationale)s, %(at)s FROM head"""
+  idempotency_key, money_family, window_day, rationale, undoes, created_at)
+SELECT %(invocation)s, %(session)s, %(tenant)s, %(position)s, %(tool)s, %(tool_version)s, %(arguments)s::jsonb,
+  %(preview)s::jsonb, %(invocation_state)s, %(key)s, %(family)s, %(window_day)s, %(rationale)s, %(undoes)s, %(at)s
+FROM head"""
 
 INTEND = """
 UPDATE invocation SET state = 'intended', idempotency_key = %(key)s, tool_version = %(tool_version)s,
-  preview = %(preview)s, window_day = %(window_day)s
+  preview = %(preview)s::jsonb, window_day = %(window_day)s
 FROM head WHERE id = %(invocation)s AND state = 'awaiting_approval' RETURNING 1"""
 
 ASK_AGAIN = """
-UPDATE invocation SET tool_version = %(tool_version)s, preview = %(preview)s
+UPDATE invocation SET tool_version = %(tool_version)s, preview = %(preview)s::jsonb
 FROM head WHERE id = %(invocation)s AND state = 'awaiting_approval' RETURNING 1"""
 
 SETTLE = """
-UPDATE invocation SET state = %(invocation_state)s,
+UPDATE invocation SET state = %(invocation_state)s, undo = %(undo)s::jsonb, undo_until = %(undo_until)s,
   idempotency_key = CASE WHEN %(keeps_key)s THEN idempotency_key END
 FROM head WHERE id = %(invocation)s AND state = %(invocation_before)s RETURNING 1"""
+
+UNDONE = """
+UPDATE invocation SET state = 'compensated' FROM head WHERE id = %(undone)s AND state = 'succeeded'"""
 
 STATE_OF_KEY = """
 SELECT state FROM invocation WHERE idempotency_key = %(key)s"""
@@ -78,3 +134,18 @@ RETURNING total_minor"""
 
 COUNT_MONEY = """
 UPDATE money_window SET total_minor = total_minor + %(window_minor)s FROM head WHERE money_window.id = %(window)s"""
+
+ASK_PERSON = """
+INSERT INTO agentops_question (id, tenant_id, session_id, text, options, asked_at, expires_at, answered_by, answer)
+SELECT %(question)s, %(tenant)s, %(session)s, %(text)s, %(options)s::jsonb, %(asked_at)s, %(expires_at)s, '', ''
+FROM head"""
+
+CLOSE_QUESTION = """
+UPDATE agentops_question SET closed_at = %(closed_at)s, answered_by = %(answered_by)s, answer = %(answer)s
+FROM head WHERE agentops_question.id = %(question)s AND closed_at IS NULL RETURNING 1"""
+
+PROCESS_AT = """
+INSERT INTO process_instance (id, tenant_id, session_id, process, version, state, compensating)
+SELECT %(process_id)s, %(tenant)s, %(session)s, %(process)s, %(process_version)s, %(process_state)s, %(compensating)s
+FROM head
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, compensating = excluded.compensating"""

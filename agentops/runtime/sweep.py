@@ -4,29 +4,37 @@ Any number of sweeps may run at once; each row is handled by one of them.
 """
 
 import logging
+from datetime import timedelta
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import CharField, Q, Value
+from django.db.models.functions import Cast, Concat, Now
 
 from agentops.agents.models import Agent
+from agentops.kernel.clock import utcnow
+from agentops.kernel.crashpoints import CrashPoint, reach
+from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event, StaleStream
 from agentops.registry import roles
 from agentops.runtime import doorbell
+from agentops.runtime.dispatch import builds
 from agentops.runtime.models import Session
-from agentops.runtime.operations import return_to_queue, start_waiting
+from agentops.runtime.operations import move, start_waiting
 from agentops.runtime.ports import approval_gate
+from agentops.runtime.questions import expire_questions
 from agentops.runtime.states import SessionStatus
+from agentops.runtime.stopping import stop_unheld
 
 log = logging.getLogger(__name__)
 
 BATCH = 200
 ENOUGH_QUEUED = 500
+VERSION_GRACE = timedelta(minutes=10)
 
 
 def sweep_once() -> int:
     """Do what is due, ring if anything is runnable, and return how many things were done."""
-    done = _reclaim() + _wake() + approval_gate().expire_due(BATCH) + _take_in()
+    done = _reclaim() + _wake() + approval_gate().expire_due(BATCH) + expire_questions(BATCH) + _give_up() + _take_in()
     if Session.objects.filter(status=SessionStatus.QUEUED).exists():
         doorbell.ring()
     return done
@@ -35,16 +43,16 @@ def sweep_once() -> int:
 def _reclaim() -> int:
     """Sessions whose worker went silent."""
     due = Q(status=SessionStatus.RUNNING, lease_until__lt=Now())
-    return _queue_all(due, SessionStatus.RUNNING, "session.lease_expired")
+    return _queue_all(due, "session.lease_expired", CrashPoint.SWEEP_RECLAIMING)
 
 
 def _wake() -> int:
     """Sessions whose back-off is over."""
     due = Q(status=SessionStatus.SLEEPING, wake_at__lte=Now())
-    return _queue_all(due, SessionStatus.SLEEPING, "session.woken")
+    return _queue_all(due, "session.woken", CrashPoint.SWEEP_WAKING)
 
 
-def _queue_all(due: Q, before: SessionStatus, event: str) -> int:
+def _queue_all(due: Q, event: str, point: CrashPoint) -> int:
     done = 0
     for pk in Session.objects.filter(due).order_by("id").values_list("pk", flat=True)[:BATCH]:
         with transaction.atomic():
@@ -52,11 +60,34 @@ def _queue_all(due: Q, before: SessionStatus, event: str) -> int:
             if session is None:
                 continue
             facts = {"lease_owner": session.lease_owner} if session.lease_owner else {}
+            reach(point)
             try:
-                return_to_queue(session=session, before=before, event=Event(event, "sweep", facts))
+                move(session, [Event(event, "sweep", facts)], SessionStatus.QUEUED)
             except StaleStream:
                 continue
             done += 1
+    return done
+
+
+def _give_up() -> int:
+    """Sessions that began under a version of their role that no worker goes on with any more.
+
+    While a new version is rolled out, workers of the old one go on with theirs; only what is left after that is given
+    up, with a code that says why.
+    """
+    known = builds()
+    waited = utcnow() - VERSION_GRACE
+    build = Concat("role", Value(":"), Cast("role_version", CharField()))
+    left = Session.objects.annotate(build=build).filter(
+        status=SessionStatus.QUEUED, role__in={name.partition(":")[0] for name in known}, rank_at__lt=waited
+    )
+    done = 0
+    for pk in left.exclude(build__in=known).order_by("id").values_list("pk", flat=True)[:BATCH]:
+        with transaction.atomic():
+            session = left.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk).first()
+            if session is not None:
+                stop_unheld(session, code=IncidentCode.VERSION_GONE, actor="sweep")
+                done += 1
     return done
 
 
@@ -65,8 +96,6 @@ def _take_in() -> int:
 
     Work that cannot be taken in now, because a system of record is down, stays waiting there.
     """
-    if Session.objects.filter(status=SessionStatus.QUEUED)[:ENOUGH_QUEUED].count() >= ENOUGH_QUEUED:
-        return 0
     known = [role.name for role in roles.all_roles()]
     agents = Agent.objects.filter(is_active=True, current_version__isnull=False, role__in=known)
     agents = agents.select_related("current_version")
@@ -74,6 +103,9 @@ def _take_in() -> int:
 
 
 def _take_in_for(agent: Agent) -> int:
+    queued = Session.objects.filter(tenant_id=agent.tenant_id, status=SessionStatus.QUEUED, agent_id=agent.pk)
+    if queued[:ENOUGH_QUEUED].count() >= ENOUGH_QUEUED:
+        return 0
     try:
         return start_waiting(agent=agent, limit=BATCH)
     except (OperationalError, InterfaceError):

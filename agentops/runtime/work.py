@@ -1,21 +1,20 @@
 """What one step of a held session needs, gathered once per claim."""
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass, field
 
 from agentops.agents.models import AgentVersion
-from agentops.agents.queries import Grants, grants_of
+from agentops.agents.queries import Grants
+from agentops.gateway.breakers import Breakers
 from agentops.kernel.clock import utcnow
-from agentops.registry.planner import PlanContext, Planner, Subject, Turn
+from agentops.registry.planner import PlanContext, Planner, Subject
 from agentops.registry.role import RoleSpec
 from agentops.registry.tool import CallContext, ToolSpec
-from agentops.runtime.answers import Closing
+from agentops.runtime.brief import Brief, brief_of
 from agentops.runtime.guards import Limits
 from agentops.runtime.session import Held
 
 
-@dataclass(frozen=True)
+@dataclass
 class Work:
     """A held session with its role, its agent's version, its subject and its planner."""
 
@@ -24,39 +23,52 @@ class Work:
     version: AgentVersion
     subject: Subject
     planner: Planner
+    _brief: Brief | None = field(default=None, repr=False)
+
+    @property
+    def brief(self) -> Brief:
+        """What decides about the work at the session's present epoch."""
+        if self._brief is None or self._brief.epoch != self.held.epoch:
+            self._brief = brief_of(self.held)
+        return self._brief
 
     @property
     def limits(self) -> Limits:
         """The budget of the agent's version."""
-        return Limits(self.version.max_steps, self.version.max_seconds, self.version.max_cost_micro)
+        version = self.version
+        return Limits(
+            version.max_steps, version.max_seconds, version.max_cost_micro, version.max_tokens, version.max_identical
+        )
+
+    @property
+    def grants(self) -> Grants:
+        """What the version may do at this moment."""
+        return self.brief.grants
 
     @property
     def actor(self) -> str:
-        """How the agent is named in the ledger."""
+        """Who proposes the next step, as the ledger names them: the agent, or the person who does it instead."""
+        if self.held.proposed is not None:
+            return self.held.proposed.actor
         return f"agent:{self.version.agent.name} v{self.version.number}"
 
-    def grants(self) -> Grants:
-        """Return what the version may do at this moment."""
-        return grants_of(self.version.pk)
+    @property
+    def breakers(self) -> Breakers:
+        """The breakers of the tenant's tools."""
+        return Breakers(self.held.tenant_id, self.brief.breakers)
 
-    def active_planner(self) -> Planner:
-        """Return the planner, or the closing one once the session is being stopped."""
-        if not self.held.stop_code:
-            return self.planner
-        return Closing(self.held.stop_code, self.role.fallback(self.held.stop_code))
-
-    def tools(self, grants: Grants) -> tuple[ToolSpec, ...]:
+    def tools(self) -> tuple[ToolSpec, ...]:
         """Return the granted tools, in the role's order."""
-        return tuple(tool for tool in self.role.tools if tool.name in grants.tools)
+        return tuple(tool for tool in self.role.tools if tool.name in self.grants.tools)
 
-    def plan_context(self, grants: Grants) -> PlanContext:
+    def plan_context(self) -> PlanContext:
         """Return everything the planner may know."""
         return PlanContext(
             session_id=self.held.id,
             goal=self.role.job_description,
             instructions=self.version.instructions,
             subject=self.subject,
-            tools=self.tools(grants),
+            tools=self.tools(),
             history=tuple(self.held.history),
             now=utcnow(),
         )
@@ -72,13 +84,3 @@ class Work:
             idempotency_key=key,
             expected_versions=versions or {},
         )
-
-
-@dataclass(frozen=True)
-class Proposed:
-    """A planner's turn with what it was shown: enough to record the step."""
-
-    turn: Turn
-    seen: dict[str, Any]
-    began: float
-    at: datetime

@@ -96,6 +96,8 @@ AGENT_MODEL = ENVIRONMENT.text("AGENT_MODEL", "")
 # Another endpoint that speaks the same protocol; nothing means the provider's own.
 AGENT_MODEL_URL = ENVIRONMENT.web_address("AGENT_MODEL_URL")
 AGENT_MODEL_KEY = ENVIRONMENT.secret("AGENT_MODEL_KEY", "")
+# Most model calls in any minute, over all workers; 0 is no limit.
+AGENT_MODEL_PER_MINUTE = ENVIRONMENT.number("AGENT_MODEL_PER_MINUTE", 0, least=0, most=10_000)
 
 # Only the demo has accounts with a published password, and only it creates and shows them.
 DEMO_ACCOUNTS: tuple[dict[str, str], ...] = ()

@@ -1,0 +1,93 @@
+"""What decides about a session's work, as of one epoch: grants, freezes, limits, breakers, elevations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.db.models import Q
+
+from agentops.agents.models import Agent, Elevation
+from agentops.agents.queries import Grants, grants_of
+from agentops.gateway.breaker import BreakerView
+from agentops.gateway.breakers import breakers_of
+from agentops.kernel.clock import utcnow
+from agentops.runtime.models import Priority, Session
+from agentops.runtime.session import Held
+from agentops.runtime.states import SessionStatus
+from agentops.tenancy.models import Freeze
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """An active freeze as it concerns one agent. ``tool`` empty: the sessions themselves are stopped."""
+
+    id: UUID
+    tool: str
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The same for every session of one agent's version, as long as the epoch is the same.
+
+    ``tenant_day_micro`` and ``agent_day_micro`` are daily spending limits, None without one. ``urgent``: a more
+    urgent session than an ordinary one was waiting.
+    """
+
+    epoch: int
+    grants: Grants
+    freezes: tuple[Frozen, ...]
+    breakers: tuple[BreakerView, ...]
+    zone: ZoneInfo
+    tenant_day_micro: int | None
+    agent_day_micro: int | None
+    urgent: bool
+
+    @property
+    def stopped_by(self) -> Frozen | None:
+        """The freeze that stops the session itself, None when there is none."""
+        return next((freeze for freeze in self.freezes if not freeze.tool), None)
+
+    def freeze_of(self, tool: str) -> Frozen | None:
+        """Return the freeze that refuses ``tool``, None when there is none."""
+        return next((freeze for freeze in self.freezes if freeze.tool == tool), None)
+
+
+def brief_of(held: Held) -> Brief:
+    """Return what holds for the session at its present epoch.
+
+    It is read after the epoch was, so it is never older than it says; if it is newer, the next durable point that
+    depends on it fails and it is read again.
+    """
+    return _brief(held.agent_version_id, held.agent_id, held.epoch)
+
+
+@lru_cache(maxsize=256)
+def _brief(version_id: UUID, agent_id: UUID, epoch: int) -> Brief:
+    agent = Agent.objects.select_related("tenant").get(pk=agent_id)
+    return Brief(
+        epoch=epoch,
+        grants=grants_of(version_id),
+        freezes=tuple(_freezes(agent)),
+        breakers=breakers_of(agent.tenant_id),
+        zone=ZoneInfo(agent.tenant.timezone),
+        tenant_day_micro=agent.tenant.max_day_micro,
+        agent_day_micro=agent.max_day_micro,
+        urgent=Session.objects.filter(status=SessionStatus.QUEUED, priority__gt=Priority.NORMAL).exists(),
+    )
+
+
+def _freezes(agent: Agent) -> Iterator[Frozen]:
+    here = Q(tenant=None) | Q(tenant=agent.tenant_id)
+    mine = Q(agent_id=None) | Q(agent_id=agent.pk)
+    for row in Freeze.objects.filter(here, mine, lifted_at=None).order_by("frozen_at"):
+        yield Frozen(row.pk, row.tool, row.reason, row.frozen_by)
+
+
+def elevations_of(session_id: UUID) -> frozenset[str]:
+    """Return the scopes that the session may use although they are elevated, at this moment."""
+    rows = Elevation.objects.filter(session_id=session_id, revoked_at=None, expires_at__gt=utcnow())
+    return frozenset(rows.values_list("scope", flat=True))

@@ -1,0 +1,89 @@
+"""Taking back, in reverse order, what a failed process has done.
+
+A process has failed when its session stops before the process reached an end. Each undo is proposed like any other
+call: decided by policy, intended before it is made, recovered after a crash. When one does not succeed, what is left is
+a person's.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from agentops.kernel.clock import utcnow
+from agentops.kernel.crashpoints import CrashPoint, reach
+from agentops.kernel.errors import IncidentCode
+from agentops.ledger.append import Event, Statement
+from agentops.registry.planner import ObservationStatus, ToolCall
+from agentops.runtime import process
+from agentops.runtime.models import Invocation
+from agentops.runtime.record import Took, begin_stopping, record
+from agentops.runtime.session import ProcessState
+from agentops.runtime.states import InvocationState
+from agentops.runtime.work import Work
+
+
+@dataclass(frozen=True)
+class Undo:
+    """The next call to take back, and the call that does it."""
+
+    undoes: UUID
+    call: ToolCall
+
+
+def stop(work: Work, *, code: str, words: str) -> None:
+    """Begin to stop the session; processes that are not at an end have thereby failed."""
+    held = work.held
+    events, also, states = [], [], {}
+    for name in process.unfinished(work):
+        before = held.processes[name]
+        states[name] = ProcessState(before.version, before.state, failed=True)
+        facts = {"process": name, "version": before.version, "from": before.state, "to": before.state, "code": code}
+        events.append(Event("process.failed", "runtime", facts))
+        also.append(process.instance_at(held, name, states[name]))
+    begin_stopping(held, code=code, words=words, events=events, also=also)
+    held.processes.update(states)
+    if states:
+        reach(CrashPoint.COMPENSATION_BEGUN)
+
+
+def next_undo(work: Work) -> Undo | None:
+    """Return what to take back next; None when there is nothing more, which is then on record."""
+    failed = [name for name, at in work.held.processes.items() if at.failed]
+    if not failed:
+        return None
+    tools = {tool for spec in work.role.processes if spec.name in failed for tool in spec.tools}
+    done = Invocation.objects.filter(session_id=work.held.id, state=InvocationState.SUCCEEDED, tool__in=tools)
+    for invocation in done.order_by("-position"):
+        if invocation.undo is None or (invocation.undo_until is not None and invocation.undo_until <= utcnow()):
+            continue
+        call = ToolCall(invocation.undo["tool"], invocation.undo["arguments"], f"Takes back {invocation.tool}.")
+        if not _tried(work, call):
+            return Undo(invocation.pk, call)
+        _give_up(work, failed)
+        return None
+    _record_end(work, failed)
+    return None
+
+
+def _tried(work: Work, call: ToolCall) -> bool:
+    return any(
+        o.tool == call.tool and o.arguments == call.arguments and o.status is not ObservationStatus.OK
+        for o in work.held.history
+    )
+
+
+def _give_up(work: Work, failed: list[str]) -> None:
+    _record_end(work, failed, to=process.FAILED)
+    begin_stopping(work.held, code=IncidentCode.UNDO_FAILED, words=IncidentCode.UNDO_FAILED.words)
+
+
+def _record_end(work: Work, failed: list[str], *, to: str = process.COMPENSATED) -> None:
+    held = work.held
+    events: list[Event] = []
+    also: list[Statement] = []
+    for name in failed:
+        before, after = held.processes[name], ProcessState(held.processes[name].version, to)
+        facts = {"process": name, "version": before.version, "from": before.state, "to": to}
+        events.append(Event("process.compensated", "runtime", facts))
+        also.append(process.instance_at(held, name, after))
+        held.processes[name] = after
+    record(held, events, Took(), also=also)

@@ -1,0 +1,98 @@
+"""What can take a session from its worker between two steps, and how it leaves then.
+
+In this order: what an operator wants, a freeze, the end of this program, more urgent work. What an operator
+wants is done at once; a freeze, an ending program and more urgent work put the session back in the queue, where it
+keeps its place.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentops.kernel.errors import IncidentCode
+from agentops.ledger.append import Event
+from agentops.runtime.answers import honest_answer, outcome_of
+from agentops.runtime.models import Invocation
+from agentops.runtime.record import Leaving, Took, end, record
+from agentops.runtime.retiring import retire_pending
+from agentops.runtime.states import InvocationState, SessionStatus, Wish
+from agentops.runtime.work import Work
+
+draining = threading.Event()
+"""Set when this program is told to end: every session it holds is handed on after its present step."""
+
+Preempt = Callable[[Work], bool]
+"""Gives the session up for more urgent work, if there is some, and returns whether it did."""
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """Why the session cannot go on with this worker. ``final``: an unfinished call must be concluded first."""
+
+    words: str
+    leave: Callable[[Work], None]
+    final: bool = False
+
+
+def interrupt_of(work: Work) -> Interrupt | None:
+    """Return what takes the session away now, or None."""
+    held = work.held
+    if held.wanted == Wish.CANCEL:
+        return Interrupt("cancelled", _cancel, final=True)
+    if held.wanted == Wish.TAKE_OVER:
+        return Interrupt("taken over", _pause, final=True)
+    if held.wanted == Wish.PAUSE:
+        return Interrupt("paused", _pause)
+    freeze = work.brief.stopped_by
+    if freeze is not None:
+        return Interrupt(f"frozen by {freeze.by}: {freeze.reason}", _freeze)
+    if draining.is_set():
+        return Interrupt("the program is ending", _hand_on)
+    return None
+
+
+def _pause(work: Work) -> None:
+    retire_pending(work.held, f"The session was {_WORDS[Wish(work.held.wanted)]}.")
+    event = Event("session.paused", "runtime", {"for": work.held.taken_by})
+    record(work.held, [event], Took(), leaving=Leaving(SessionStatus.PAUSED))
+
+
+_WORDS = {
+    Wish.PAUSE: "paused by a person",
+    Wish.TAKE_OVER: "taken over by a person",
+    Wish.CANCEL: "cancelled",
+    Wish.NONE: "stopped",
+}
+
+
+def _cancel(work: Work) -> None:
+    """A cancelled session still says what was done, what was blocked and what is left. It calls nobody any more."""
+    held = work.held
+    retire_pending(work.held, "The session was cancelled.")
+    calls = Invocation.objects.filter(session_id=held.id, state=InvocationState.SUCCEEDED)
+    writes = frozenset(calls.values_list("tool", flat=True))
+    answer = honest_answer(
+        held.history, IncidentCode.CANCELLED, writes=writes, handed_over="escalated" in held.achieved
+    )
+    outcome = outcome_of(held.achieved)
+    end(
+        held,
+        event=Event("session.cancelled", "runtime", {"outcome": outcome}, {}, {"answer": answer.as_json()}),
+        took=Took(),
+        status=SessionStatus.CANCELLED,
+        stop_code=IncidentCode.CANCELLED,
+        outcome=outcome,
+    )
+
+
+def _freeze(work: Work) -> None:
+    freeze = work.brief.stopped_by
+    assert freeze is not None  # noqa: S101 - the only reason to be here
+    retire_pending(work.held, f"Frozen by {freeze.by}: {freeze.reason}")
+    facts = {"freeze": str(freeze.id), "by": freeze.by, "reason": freeze.reason}
+    record(work.held, [Event("session.frozen", "runtime", facts)], Took(), leaving=Leaving(SessionStatus.QUEUED))
+
+
+def _hand_on(work: Work) -> None:
+    event = Event("session.handed_on", "runtime", {"worker": work.held.owner})
+    record(work.held, [event], Took(), leaving=Leaving(SessionStatus.QUEUED))

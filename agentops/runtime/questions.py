@@ -1,0 +1,98 @@
+"""A planner's questions to people: answering them, and what happens when nobody does."""
+
+import logging
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from agentops.kernel.canonical import storable
+from agentops.kernel.clock import utcnow
+from agentops.kernel.errors import AgentOpsError
+from agentops.ledger.append import Event, Statement
+from agentops.registry.planner import ASK_PERSON
+from agentops.runtime import statements
+from agentops.runtime.models import Question, Session
+from agentops.runtime.operations import move
+from agentops.runtime.states import SessionStatus
+
+log = logging.getLogger(__name__)
+
+MOST_ANSWER = 4_000
+_NOBODY = {
+    "code": "EXPIRED",
+    "message": "Nobody answered in time.",
+    "next_step": "Go on without the answer if that is safe, otherwise hand over.",
+}
+
+
+class CannotAnswer(AgentOpsError):
+    """The question is not open any more, or the answer is empty."""
+
+    code = "CANNOT_ANSWER"
+    next_step = "Load the session again to see what became of the question."
+
+
+@transaction.atomic
+def answer_question(*, question_id: UUID, actor: str, answer: str) -> None:
+    """Give a person's answer to the planner, which goes on with it. Raises CannotAnswer or Question.DoesNotExist."""
+    words = storable(answer.strip(), most=MOST_ANSWER)
+    if not words:
+        raise CannotAnswer("An answer cannot be empty.", next_step="Write the answer.")
+    session, question = _waiting(Question.objects.get(pk=question_id))
+    if session is None:
+        raise CannotAnswer("This question was already answered, or the session no longer waits for it.")
+    result = {"answer": words, "by": actor}
+    _close(session, question, "person.answered", actor, result, answered_by=actor, answer=words, at=utcnow())
+
+
+def expire_questions(limit: int) -> int:
+    """Go on with sessions whose question nobody answered in time, and return how many."""
+    due = Question.objects.filter(closed_at=None, expires_at__lte=utcnow()).order_by("expires_at")[:limit]
+    return sum(_expire(question) for question in due)
+
+
+@transaction.atomic
+def _expire(question: Question) -> bool:
+    session, fresh = _waiting(question)
+    if session is None:
+        return False
+    _close(session, fresh, "question.expired", "sweep", dict(_NOBODY), answered_by="", answer="", at=utcnow())
+    return True
+
+
+def _waiting(question: Question) -> tuple[Session | None, Question]:
+    """Return the session, locked, when it still waits for this question."""
+    session = Session.objects.select_for_update().get(pk=question.session_id)
+    fresh = Question.objects.get(pk=question.pk)
+    waits = session.status == SessionStatus.WAITING_PERSON and fresh.closed_at is None
+    return (session if waits else None), fresh
+
+
+def _close(
+    session: Session,
+    question: Question,
+    event: str,
+    actor: str,
+    result: dict[str, str],
+    *,
+    answered_by: str,
+    answer: str,
+    at: datetime,
+) -> None:
+    closing = closing_of(question, answered_by=answered_by, answer=answer, at=at)
+    refs = {"question": str(question.pk)}
+    asked = {"question": question.text, "options": question.options}
+    told = Event(event, actor, {"tool": ASK_PERSON}, refs, {"arguments": asked, "result": result})
+    move(session, [told], SessionStatus.QUEUED, also=[closing])
+
+
+def closing_of(question: Question, *, answered_by: str, answer: str, at: datetime) -> Statement:
+    """Return the part of a durable point that closes a question."""
+    params = {"question": question.pk, "closed_at": at, "answered_by": answered_by, "answer": answer}
+    return Statement("closed", statements.CLOSE_QUESTION, params, required=True)
+
+
+def open_question(session_id: UUID) -> Question | None:
+    """Return what the session waits to be told, None when it waits for no answer."""
+    return Question.objects.filter(session_id=session_id, closed_at=None).first()

@@ -1,0 +1,35 @@
+"""Ending a session that nobody holds, from what is on record: without planner and without a call."""
+
+from collections.abc import Sequence
+
+from agentops.ledger.append import Event, Statement
+from agentops.ledger.queries import events_of
+from agentops.runtime.answers import honest_answer, outcome_of
+from agentops.runtime.models import Invocation, Session
+from agentops.runtime.operations import move
+from agentops.runtime.session import fold
+from agentops.runtime.states import InvocationState, SessionStatus
+
+
+def stop_unheld(
+    session: Session,
+    *,
+    code: str,
+    actor: str,
+    reason: str = "",
+    status: SessionStatus = SessionStatus.STOPPED,
+    events: Sequence[Event] = (),
+    also: Sequence[Statement] = (),
+) -> None:
+    """End the session, whose row is locked, in the caller's transaction, with an honest answer.
+
+    ``events`` and ``also`` come before it: what is withdrawn because of it.
+    """
+    folded = fold(events_of(session.pk))
+    calls = Invocation.objects.filter(session_id=session.pk, state=InvocationState.SUCCEEDED)
+    writes = frozenset(calls.values_list("tool", flat=True))
+    answer = honest_answer(folded.history, code, writes=writes, handed_over="escalated" in folded.achieved)
+    outcome = outcome_of(folded.achieved)
+    facts = {"outcome": outcome, "code": code, "reason": reason}
+    ending = Event(f"session.{status.value}", actor, facts, {}, {"answer": answer.as_json()})
+    move(session, [*events, ending], status, also=also, wanted="", taken_by="", stop_code=code, outcome=outcome)
