@@ -15,4 +15,4 @@ def isoformat(moment: datetime) -> str:
     """
     if moment.tzinfo is None:
         raise ValueError("a moment without a time zone cannot be recorded")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"

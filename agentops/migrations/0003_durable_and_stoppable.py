@@ -213,6 +213,14 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="invocation",
+            name="unknown_since",
+            field=models.DateTimeField(help_text="Set while nobody knows whether it took effect.", null=True),
+        ),
+        migrations.RunSQL(
+            "UPDATE invocation SET unknown_since = created_at WHERE state = 'unknown'", migrations.RunSQL.noop
+        ),
+        migrations.AddField(
+            model_name="invocation",
             name="undoes",
             field=models.UUIDField(help_text="The call that this one takes back.", null=True),
         ),
@@ -321,7 +329,9 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="invocation",
             index=models.Index(
-                condition=models.Q(("state", "unknown")), fields=["tenant_id", "id"], name="invocation_unknown"
+                condition=models.Q(("unknown_since__isnull", False)),
+                fields=["tenant_id", "id"],
+                name="invocation_unknown",
             ),
         ),
         migrations.AddIndex(
@@ -340,7 +350,9 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="session",
-            index=models.Index(condition=models.Q(("status", "running")), fields=["tenant"], name="session_running"),
+            index=models.Index(
+                condition=models.Q(("status", "running")), fields=["id", "tenant"], name="session_running"
+            ),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name="agent",
@@ -624,6 +636,13 @@ class Migration(migrations.Migration):
                     timing="DEFERRABLE INITIALLY DEFERRED",
                     when="AFTER",
                 ),
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="invocation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("state", "unknown"), ("unknown_since__isnull", True), _connector="XOR"),
+                name="an_unknown_call_says_since_when",
             ),
         ),
         migrations.RunSQL("INSERT INTO switchboard (id, epoch) VALUES (1, 0)", migrations.RunSQL.noop),

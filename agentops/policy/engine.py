@@ -41,7 +41,7 @@ _NOTHING_ALLOWS = Reason("base.default", Effect.FORBID, "No rule allows this.")
 
 def decide(facts: Mapping[str, Any], rules: Iterable[Rule]) -> Verdict:
     """Return the verdict of ``rules`` on ``facts``. Never raises for a bad rule: it denies."""
-    reasons = [reason for reason in (_apply(rule, facts) for rule in rules) if reason is not None]
+    reasons = [reason for rule in rules if (reason := _apply(rule, facts)) is not None]
     if not reasons:
         return Verdict(Effect.FORBID, (_NOTHING_ALLOWS,))
     reasons.sort(key=lambda reason: _STRENGTH[reason.effect])

@@ -10,8 +10,7 @@ from django.db.models import Q
 
 from agentops.agents.models import Agent, Elevation
 from agentops.agents.queries import Grants, grants_of
-from agentops.gateway.breaker import BreakerView
-from agentops.gateway.breakers import breakers_of
+from agentops.gateway.breakers import Breakers, breakers_of
 from agentops.kernel.clock import utcnow
 from agentops.runtime.models import Priority, Session
 from agentops.runtime.session import Held
@@ -40,7 +39,7 @@ class Brief:
     epoch: int
     grants: Grants
     freezes: tuple[Frozen, ...]
-    breakers: tuple[BreakerView, ...]
+    breakers: Breakers
     zone: ZoneInfo
     tenant_day_micro: int | None
     agent_day_micro: int | None
@@ -72,7 +71,7 @@ def _brief(version_id: UUID, agent_id: UUID, epoch: int) -> Brief:
         epoch=epoch,
         grants=grants_of(version_id),
         freezes=tuple(_freezes(agent)),
-        breakers=breakers_of(agent.tenant_id),
+        breakers=Breakers(agent.tenant_id, breakers_of(agent.tenant_id)),
         zone=ZoneInfo(agent.tenant.timezone),
         tenant_day_micro=agent.tenant.max_day_micro,
         agent_day_micro=agent.max_day_micro,

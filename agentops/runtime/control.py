@@ -4,7 +4,7 @@ A session that a worker holds is told what is wanted, and its worker does that b
 is moved at once. Whatever people were asked about it is withdrawn in the same transaction.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -221,18 +221,25 @@ def _propose_undo(invocation_id: UUID, actor: str, reason: str) -> Session:
     return session
 
 
-def why_no_undo(call: Invocation) -> str:
-    """Return why a call cannot be taken back now, empty when it can."""
+def why_no_undo(call: Invocation, *, siblings: Iterable[Invocation] | None = None) -> str:
+    """Return why a call cannot be taken back now, empty when it can.
+
+    ``siblings`` are the session's calls, for a caller that has them already and asks about many.
+    """
     if call.state == InvocationState.COMPENSATED:
         return "This was already undone."
     if call.state != InvocationState.SUCCEEDED or call.undo is None:
         return "There is nothing to undo, or no call that undoes it."
     if call.undo_until is not None and call.undo_until <= utcnow():
         return "It is too late to undo this."
-    under_way = [InvocationState.AWAITING_APPROVAL, InvocationState.INTENDED, InvocationState.UNKNOWN]
-    if Invocation.objects.filter(undoes=call.pk, state__in=under_way).exists():
+    if siblings is None:
+        siblings = Invocation.objects.filter(undoes=call.pk)
+    if any(one.undoes == call.pk and one.state in _UNDER_WAY for one in siblings):
         return "This is being undone already."
     return ""
+
+
+_UNDER_WAY = (InvocationState.AWAITING_APPROVAL, InvocationState.INTENDED, InvocationState.UNKNOWN)
 
 
 def set_priority(*, session_id: UUID, actor: str, priority: int) -> None:

@@ -94,9 +94,11 @@ def _take(*, above: int, giving_up: Held | None = None) -> tuple[Session, str, i
         return None
     session = Session.objects.get(pk=found[0])
     if giving_up is not None:
-        facts = {"for": str(session.pk), "title": session.title}
+        # Nobody of one tenant may learn what another one works on.
+        ours = session.tenant_id == giving_up.tenant_id
+        facts = {"for": str(session.pk), "title": session.title} if ours else {}
         event = Event("session.preempted", "runtime", facts)
-        record(giving_up, [event], Took(), leaving=Leaving(SessionStatus.QUEUED), attempts=giving_up.attempts)
+        record(giving_up, [event], Took(attempts=giving_up.attempts), leaving=Leaving(SessionStatus.QUEUED))
     if not _its_tenants_turn(session.tenant_id):
         if giving_up is not None:
             raise _NotItsTurn

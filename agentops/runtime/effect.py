@@ -15,8 +15,7 @@ from agentops.ledger.append import Event, Statement
 from agentops.registry.planner import ObservationStatus
 from agentops.registry.tool import CallContext, Dial, ToolSpec
 from agentops.runtime import guards, process, statements
-from agentops.runtime.intent import Intended, window_id
-from agentops.runtime.models import Invocation
+from agentops.runtime.intent import Intended, IntendedCall, window_id
 from agentops.runtime.record import Took, conclude, observe, or_interrupted, record, sleep
 from agentops.runtime.states import InvocationState
 from agentops.runtime.work import Work
@@ -25,27 +24,26 @@ from agentops.runtime.work import Work
 def perform(work: Work, intended: Intended) -> bool:
     """Make the call whose intent was just recorded, and return whether the session is still held."""
     began = time.monotonic()
-    context = work.call_context(key=intended.key, versions=dict(intended.preview.versions))
-    outcome = _call(work, intended.invocation, intended.prepared.tool, context)
-    return _conclude(work, intended.invocation, intended.prepared.tool, outcome, began)
+    call = intended.call
+    outcome = _call(work, call, intended.tool, work.call_context(key=call.key, versions=call.versions))
+    return _conclude(work, call, intended.tool, outcome, began)
 
 
-def _call(work: Work, invocation: Invocation, tool: ToolSpec, context: CallContext) -> Outcome:
+def _call(work: Work, invocation: IntendedCall, tool: ToolSpec, context: CallContext) -> Outcome:
     reach(CrashPoint.VENDOR_CALLING)
     outcome = gateway.write(tool, context, invocation.arguments, breakers=work.breakers)
     reach(CrashPoint.VENDOR_RETURNED if invocation.undoes is None else CrashPoint.UNDO_RETURNED)
     return outcome
 
 
-def recover(work: Work, invocation: Invocation, tool: ToolSpec, *, again: bool) -> bool:
+def recover(work: Work, invocation: IntendedCall, tool: ToolSpec, *, again: bool) -> bool:
     """Conclude a call whose worker did not come back: ask about its key, and make it only if it never was.
 
     It is not made when ``again`` is False, or when the agent may no longer use the tool. Raises Interrupted when
     somebody stepped in meanwhile; nothing was called then.
     """
     began = time.monotonic()
-    versions = {name: int(version) for name, version in invocation.preview["versions"].items()}
-    context = work.call_context(key=invocation.idempotency_key or "", versions=versions)
+    context = work.call_context(key=invocation.key, versions=invocation.versions)
     outcome = _find_out(work, invocation, tool, context)
     if isinstance(outcome, NotAsked):
         return _ask_later(work, outcome, began)
@@ -78,19 +76,19 @@ def _ask_later(work: Work, outcome: NotAsked, began: float) -> bool:
     return False
 
 
-def _find_out(work: Work, invocation: Invocation, tool: ToolSpec, context: CallContext) -> Outcome | NotAsked:
+def _find_out(work: Work, invocation: IntendedCall, tool: ToolSpec, context: CallContext) -> Outcome | NotAsked:
     """A key that the other side may have forgotten proves nothing any more."""
     if tool.key_lifetime is not None and utcnow() - invocation.created_at > tool.key_lifetime:
         return Unknown("The system of record no longer remembers whether this was done.")
     return gateway.find_out(tool, context, words="The worker stopped during the call.", breakers=work.breakers)
 
 
-def _record_retry(work: Work, invocation: Invocation) -> None:
+def _record_retry(work: Work, invocation: IntendedCall) -> None:
     """Say that the call is made again, under the rules and switches of this moment."""
     facts = {"tool": invocation.tool, "attempt": work.held.attempts + 1}
     event = Event("call.retried", "runtime", facts, {"invocation": str(invocation.pk)})
     with or_interrupted(work.held):
-        record(work.held, [event], Took(), attempts=work.held.attempts, as_decided=True)
+        record(work.held, [event], Took(attempts=work.held.attempts), as_decided=True)
 
 
 _NOT_CONTINUED = Refusal("NOT_CONTINUED", "The session was stopped before it took effect.", "A person must do it.")
@@ -108,7 +106,7 @@ def _withdrawn(work: Work, tool: ToolSpec) -> bool:
     return lowered or work.brief.freeze_of(tool.name) is not None
 
 
-def leave_unknown(work: Work, invocation: Invocation) -> bool:
+def leave_unknown(work: Work, invocation: IntendedCall) -> bool:
     """Conclude a call whose tool went away meanwhile: nobody can ask what became of it."""
     refusal = Refusal(
         FailureKind.UNKNOWN, "The tool was removed during the call.", "A person must check with the system of record."
@@ -117,7 +115,7 @@ def leave_unknown(work: Work, invocation: Invocation) -> bool:
     return True
 
 
-def _conclude(work: Work, invocation: Invocation, tool: ToolSpec, outcome: Outcome, began: float) -> bool:
+def _conclude(work: Work, invocation: IntendedCall, tool: ToolSpec, outcome: Outcome, began: float) -> bool:
     held, took_ms = work.held, round((time.monotonic() - began) * 1000)
     if isinstance(outcome, Done):
         _settle(work, invocation, tool, InvocationState.SUCCEEDED, outcome.result, took_ms)
@@ -152,7 +150,7 @@ _STATUS = {
 
 def _settle(
     work: Work,
-    invocation: Invocation,
+    invocation: IntendedCall,
     tool: ToolSpec | None,
     state: InvocationState,
     result: dict[str, Any],
@@ -195,7 +193,7 @@ def _settle(
         status=status,
         result=result,
         outcome=outcome,
-        wrote=done,
+        sign=("", done),
     )
 
 
@@ -210,7 +208,7 @@ def undo_of(tool: ToolSpec, arguments: dict[str, Any], result: dict[str, Any]) -
     return undo, None if undo is None or tool.undo_within is None else utcnow() + tool.undo_within
 
 
-def amount_returned(invocation: Invocation) -> list[Statement]:
+def amount_returned(invocation: IntendedCall) -> list[Statement]:
     """Return the part that takes a call without effect out of the daily sum again; empty when it moved no money."""
     if invocation.window_day is None:
         return []

@@ -1,5 +1,6 @@
 """Freezes: switching off a tool, an agent, a tenant or everything, and on again by two people."""
 
+from contextlib import suppress
 from uuid import UUID
 
 from django.db import transaction
@@ -13,13 +14,14 @@ from agentops.ledger.append import Event, append_to
 from agentops.runtime import doorbell
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import move
-from agentops.runtime.retiring import withdrawal
+from agentops.runtime.retiring import awaiting, withdrawal
 from agentops.runtime.states import InvocationState, SessionStatus
 from agentops.tenancy.models import Freeze
 
 EVERYBODY = UUID(int=0)
 BATCH = 300
 MOST_REASON = 300
+_UNHELD = (SessionStatus.WAITING_APPROVAL, SessionStatus.QUEUED)
 
 
 class CannotFreeze(AgentOpsError):
@@ -65,31 +67,40 @@ def _retire_more(made: Freeze) -> bool:
 
 def _retire(made: Freeze) -> bool:
     """Withdraw requests that the freeze covers, and return whether there may be more."""
-    calls = list(_covered(made)[:BATCH])
+    found = covered_requests(tenant_id=made.tenant_id, agent_id=made.agent_id, tool=made.tool)
+    calls = list(found[:BATCH])
     for call in calls:
         _retire_one(made, call)
     return len(calls) == BATCH
 
 
-def _covered(made: Freeze) -> QuerySet[Invocation]:
+def covered_requests(*, tenant_id: UUID | None, agent_id: UUID | None, tool: str) -> QuerySet[Invocation]:
+    """Return the calls that wait for a decision and that a freeze of this scope withdraws, the oldest first."""
     calls = Invocation.objects.filter(state=InvocationState.AWAITING_APPROVAL).order_by("id")
     # A session that is being worked meets the freeze at its next step; its worker withdraws the request.
-    sessions = Session.objects.filter(status__in=[SessionStatus.WAITING_APPROVAL, SessionStatus.QUEUED])
-    if made.tenant_id is not None:
-        calls, sessions = calls.filter(tenant_id=made.tenant_id), sessions.filter(tenant_id=made.tenant_id)
-    if made.agent_id is not None:
-        sessions = sessions.filter(agent_id=made.agent_id)
-    if made.tool:
-        calls = calls.filter(tool=made.tool)
+    sessions = Session.objects.filter(status__in=_UNHELD)
+    if tenant_id is not None:
+        calls, sessions = calls.filter(tenant_id=tenant_id), sessions.filter(tenant_id=tenant_id)
+    if agent_id is not None:
+        sessions = sessions.filter(agent_id=agent_id)
+    if tool:
+        calls = calls.filter(tool=tool)
     return calls.filter(session_id__in=sessions.values("pk"))
+
+
+class _MovedOn(Exception):
+    """The call was decided, or its session claimed, a moment ago: there is nothing to withdraw here any more."""
 
 
 def _retire_one(made: Freeze, call: Invocation) -> None:
     words = f"Frozen by {made.frozen_by.removeprefix('user:')}: {made.reason}"
     refusal = Refusal("FROZEN", words, "Propose it again once it is no longer frozen, or hand over.")
-    events, concluded = withdrawal(call, refusal, actor=made.frozen_by)
-    session = Session.objects.select_for_update().get(pk=call.session_id)
-    if session.status in (SessionStatus.WAITING_APPROVAL, SessionStatus.QUEUED):
+    with suppress(_MovedOn), transaction.atomic():
+        # The request is locked before the session, as in deciding; what was withdrawn in vain is undone.
+        events, concluded = withdrawal(call, refusal, actor=made.frozen_by)
+        session = Session.objects.select_for_update().get(pk=call.session_id)
+        if session.status not in _UNHELD or awaiting(session.pk) != call:
+            raise _MovedOn
         move(session, events, SessionStatus.QUEUED, also=[concluded])
 
 

@@ -10,7 +10,7 @@ the caller's transaction, which a taken key must not undo.
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -25,7 +25,7 @@ from agentops.ledger.sql import fetch_one
 from agentops.policy.engine import Verdict, decide
 from agentops.policy.facts import SessionFacts, facts_of
 from agentops.policy.rules import Effect
-from agentops.registry.tool import Preview
+from agentops.registry.tool import Preview, ToolSpec
 from agentops.runtime import statements
 from agentops.runtime.brief import elevations_of
 from agentops.runtime.interrupts import interrupt_of
@@ -63,13 +63,48 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Intended:
-    """The intent is on record: the call may be made, under this key."""
+class IntendedCall:
+    """A call whose intent is on record, as its row says. ``preview`` is in the form of ``Preview.as_json``."""
 
-    invocation: Invocation
+    pk: UUID
+    tenant_id: UUID
+    tool: str
+    arguments: dict[str, Any]
+    preview: dict[str, Any]
     key: str
-    prepared: Prepared
-    preview: Preview
+    money_family: str
+    window_day: date | None
+    undoes: UUID | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: Invocation) -> Self:
+        """Return what the row says."""
+        return cls(
+            row.pk,
+            row.tenant_id,
+            row.tool,
+            row.arguments,
+            row.preview,
+            row.idempotency_key or "",
+            row.money_family,
+            row.window_day,
+            row.undoes,
+            row.created_at,
+        )
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """The versions of the records that the call was decided about."""
+        return {name: int(version) for name, version in self.preview["versions"].items()}
+
+
+@dataclass(frozen=True)
+class Intended:
+    """The intent is on record: the call may be made, under its key."""
+
+    call: IntendedCall
+    tool: ToolSpec
 
 
 @dataclass(frozen=True)
@@ -242,22 +277,22 @@ def _intend(
     reach(CrashPoint.INTENT_COMMITTING)
     record(work.held, [event], write.took, also=also, at=write.at, as_decided=True)
     reach(CrashPoint.INTENT_COMMITTED)
-    return Intended(_invocation(work, write, invocation_id, window), key, write.prepared, write.preview)
+    return Intended(_as_recorded(work, write, invocation_id, key, window), write.prepared.tool)
 
 
-def _invocation(work: Work, write: Write, invocation_id: UUID, window: _Window) -> Invocation:
+def _as_recorded(work: Work, write: Write, invocation_id: UUID, key: str, window: _Window) -> IntendedCall:
     """Return the row as the statement just left it; reading it again would cost a round trip a step."""
-    return Invocation(
-        id=invocation_id,
-        session_id=work.held.id,
+    return IntendedCall(
+        pk=invocation_id,
         tenant_id=work.held.tenant_id,
         tool=write.prepared.tool.name,
         arguments=write.prepared.arguments,
         preview=write.preview.as_json(),
+        key=key,
         money_family=write.prepared.tool.money_family,
         window_day=window.day,
         undoes=write.undoes,
-        state=InvocationState.INTENDED,
+        created_at=write.at,
     )
 
 

@@ -102,7 +102,7 @@ def _next(work: Work) -> bool:
 
 
 def _reserve(work: Work, context: PlanContext) -> IncidentCode | None:
-    """Set aside what the planner can cost at most; the durable point that follows settles it. None when it may cost it."""
+    """Set aside the most that the planner can cost, or return which budget forbids it."""
     held, brief = work.held, work.brief
     most = work.planner.most_micro(context)
     if not most:

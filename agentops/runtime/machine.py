@@ -62,8 +62,9 @@ EVENTS: dict[str, Rule] = {
     "session.cancelled":           Rule(_LIVE,         _S.CANCELLED),
     "session.reopened":            Rule(ENDED,         _S.QUEUED),
     "session.pause_requested":     Rule(_RUNNING),
-    "session.take_over_requested": Rule(_RUNNING),
-    "session.cancel_requested":    Rule(_RUNNING),
+    # Of a session that nobody holds while a call is under way, a worker first finds out what became of that.
+    "session.take_over_requested": Rule(_LIVE),
+    "session.cancel_requested":    Rule(_LIVE),
     "session.paused":              Rule(_LIVE,         _S.PAUSED),
     "session.taken_over":          Rule(_LIVE,         _S.PAUSED),
     "session.resumed":             Rule(frozenset({_S.PAUSED}), _S.QUEUED),
@@ -75,6 +76,8 @@ EVENTS: dict[str, Rule] = {
     "question.expired":            Rule(_PARKED,       _S.QUEUED),
     "model.malformed":             Rule(_RUNNING),
     "budget.warned":               Rule(_ANY),
+    "elevation.given":             Rule(_LIVE),
+    "elevation.revoked":           Rule(_ANY),
     "process.began":               Rule(_RUNNING),
     "process.moved":               Rule(_RUNNING),
     "process.failed":              Rule(_RUNNING),
@@ -147,9 +150,11 @@ def _move_session(account: Account, event: MachineEvent, target: SessionStatus) 
     before = account.status
     if before is not None and before is not target:
         require_transition(before, target)
+    if before is SessionStatus.WAITING_PERSON:
+        account.question = ""
     if target in ENDED:
         _require(not account.unfinished, event, "may not come while a call is unfinished")
-        account.question, account.taken_by, account.reopened = "", "", False
+        account.taken_by, account.reopened = "", False
     if target in ENDED or target is SessionStatus.PAUSED:
         # Carried out, or too late. In every other status the wish waits for whoever takes the session next.
         account.wanted = Wish.NONE
@@ -210,6 +215,10 @@ def _wished(wish: Wish) -> Check:
         account.wanted = wish
         if wish is Wish.TAKE_OVER:
             account.taken_by = event.actor
+        if account.status is not SessionStatus.RUNNING:
+            under_way = any(call.state is _I.INTENDED for call in account.calls.values())
+            _require(under_way, event, "leaves to a worker what could be done at once")
+            _move_session(account, event, SessionStatus.QUEUED)
 
     return check
 
@@ -240,12 +249,12 @@ def _proposed(account: Account, event: MachineEvent) -> None:
 
 
 def _asked(account: Account, event: MachineEvent) -> None:
+    _undisturbed(account, event)
     account.question = _question_of(event)
 
 
 def _answered(account: Account, event: MachineEvent) -> None:
     _require(account.question == _question_of(event), event, "is not about the open question")
-    account.question = ""
 
 
 def _question_of(event: MachineEvent) -> str:
@@ -254,7 +263,13 @@ def _question_of(event: MachineEvent) -> str:
     return question
 
 
+def _undisturbed(account: Account, event: MachineEvent) -> None:
+    """Nothing new is begun once somebody wants something of the session."""
+    _require(account.wanted is Wish.NONE, event, f"comes although somebody wants to {account.wanted}")
+
+
 def _requested(account: Account, event: MachineEvent) -> None:
+    _undisturbed(account, event)
     call = account.calls[event.refs["invocation"]]
     _require(call.decision in ("", "voided"), event, f"comes although an earlier request is {call.decision}")
     call.request, call.decision = event.refs.get("request", ""), "pending"
@@ -276,6 +291,7 @@ def _voided(account: Account, event: MachineEvent) -> None:
 
 
 def _intended(account: Account, event: MachineEvent) -> None:
+    _undisturbed(account, event)
     call, key = account.calls[event.refs["invocation"]], event.facts.get("key", "")
     _require(call.decision != "pending", event, "comes although nobody has decided")
     if event.facts.get("approved_by"):
@@ -345,6 +361,7 @@ _CHECKS: dict[str, Check] = {
     "approval.expired": _decided,
     "approval.voided": _voided,
     "call.intended": _intended,
+    "call.retried": _undisturbed,
     "call.compensated": _compensated,
     "process.began": _began,
     "process.moved": _moved,

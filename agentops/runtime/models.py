@@ -88,7 +88,7 @@ class Session(models.Model):
         indexes = [
             models.Index(fields=["tenant", "rank_at"], condition=Q(status="queued"), name="session_claim"),
             models.Index(fields=["id"], condition=Q(status="queued") & ~Q(wanted=""), name="session_wanted"),
-            models.Index(fields=["tenant"], condition=Q(status="running"), name="session_running"),
+            models.Index(fields=["id", "tenant"], condition=Q(status="running"), name="session_running"),
             models.Index(fields=["wake_at"], condition=Q(status="sleeping"), name="session_sleeping"),
             models.Index(fields=["tenant", "-id"], name="session_newest_first"),
             models.Index(fields=["tenant", "subject_id"], name="session_by_subject"),
@@ -123,6 +123,7 @@ class Invocation(models.Model):
     undoes = models.UUIDField(null=True, help_text="The call that this one takes back.")
     undo = models.JSONField(null=True, help_text="Tool and arguments of the call that would take this one back.")
     undo_until = models.DateTimeField(null=True)
+    unknown_since = models.DateTimeField(null=True, help_text="Set while nobody knows whether it took effect.")
     created_at = models.DateTimeField()
 
     class Meta:
@@ -137,9 +138,15 @@ class Invocation(models.Model):
                 | Q(idempotency_key__isnull=False),
                 name="an_intended_call_holds_its_key",
             ),
+            models.CheckConstraint(
+                condition=Q(state="unknown") ^ Q(unknown_since__isnull=True), name="an_unknown_call_says_since_when"
+            ),
         ]
         indexes = [
-            models.Index(fields=["tenant_id", "id"], condition=Q(state="unknown"), name="invocation_unknown"),
+            # Not on the state: a column that changes with every call must not stand in an index (HOT).
+            models.Index(
+                fields=["tenant_id", "id"], condition=Q(unknown_since__isnull=False), name="invocation_unknown"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypedDict, Unpack
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -138,18 +139,24 @@ def _insert(agent: Agent, subject: Subject, actor: str) -> Session:
     return session
 
 
+class Columns(TypedDict, total=False):
+    """Columns of a session that a move may set; the others stay as they are."""
+
+    wanted: str
+    taken_by: str
+    stop_code: str
+    outcome: str
+
+
 def move(
     session: Session,
     events: Sequence[Event],
     status: SessionStatus,
     *,
     also: Sequence[Statement] = (),
-    wanted: str | None = None,
-    taken_by: str | None = None,
-    stop_code: str | None = None,
-    outcome: str | None = None,
+    **changes: Unpack[Columns],
 ) -> None:
-    """Append ``events`` to a session that nobody holds, and move it to ``status``; None leaves a column as it is.
+    """Append ``events`` to a session that nobody holds, and move it to ``status``, with further ``changes`` of its row.
 
     ``session`` is its row as it is now. Raises StaleStream when it is not any more, and IllegalTransition.
     """
@@ -165,10 +172,10 @@ def move(
         "status": status.value,
         "lost": int(before is SessionStatus.RUNNING),
         "at": at,
-        "wanted": session.wanted if wanted is None else wanted,
-        "taken_by": session.taken_by if taken_by is None else taken_by,
-        "stop_code": session.stop_code if stop_code is None else stop_code,
-        "outcome": session.outcome if outcome is None else outcome,
+        "wanted": changes.get("wanted", session.wanted),
+        "taken_by": changes.get("taken_by", session.taken_by),
+        "stop_code": changes.get("stop_code", session.stop_code),
+        "outcome": changes.get("outcome", session.outcome),
         "finished_at": at if status in ENDED else None,
     }
     append(

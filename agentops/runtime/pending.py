@@ -8,7 +8,7 @@ from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.ledger.append import Event
 from agentops.registry.planner import ObservationStatus, ToolCall
 from agentops.runtime.effect import leave_unknown, perform, recover
-from agentops.runtime.intent import Intended, Parked, TurnedDown, Write, decide_write
+from agentops.runtime.intent import Intended, IntendedCall, Parked, TurnedDown, Write, decide_write
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState, Resolution, approval_gate
 from agentops.runtime.record import Took, conclude, observe, or_interrupted, record
@@ -35,8 +35,8 @@ def continue_pending(work: Work, *, again: bool) -> bool:
     tool = work.role.tool(invocation.tool)
     if invocation.state == InvocationState.INTENDED:
         if tool is None:
-            return leave_unknown(work, invocation)
-        return recover(work, invocation, tool, again=again)
+            return leave_unknown(work, IntendedCall.of(invocation))
+        return recover(work, IntendedCall.of(invocation), tool, again=again)
     return _after_decision(work, invocation)
 
 

@@ -157,7 +157,7 @@ def _refuse(
         arguments=payload["arguments"],
         status=ObservationStatus.REFUSED,
         result=refusal.as_json(),
-        output=output,
+        sign=(output, False),
     )
     return True
 
@@ -173,7 +173,7 @@ def _malformed(work: Work, proposed: Proposed, proposal: Malformed) -> bool:
     facts = {**usage_facts(proposed.turn), "output": output}
     event = Event("model.malformed", work.actor, facts, {}, {"arguments": said, "result": result, **proposed.seen})
     record(work.held, [event], proposed.took())
-    observe(work.held, tool="", arguments=said, status=ObservationStatus.REFUSED, result=result, output=output)
+    observe(work.held, tool="", arguments=said, status=ObservationStatus.REFUSED, result=result, sign=(output, False))
     return True
 
 

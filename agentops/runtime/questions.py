@@ -1,6 +1,7 @@
 """A planner's questions to people: answering them, and what happens when nobody does."""
 
 import logging
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -42,8 +43,8 @@ def answer_question(*, question_id: UUID, actor: str, answer: str) -> None:
     session, question = _waiting(Question.objects.get(pk=question_id))
     if session is None:
         raise CannotAnswer("This question was already answered, or the session no longer waits for it.")
-    result = {"answer": words, "by": actor}
-    _close(session, question, "person.answered", actor, result, answered_by=actor, answer=words, at=utcnow())
+    closing = closing_of(question, answered_by=actor, answer=words, at=utcnow())
+    _go_on(session, question, closing, Event("person.answered", actor), {"answer": words, "by": actor})
 
 
 def expire_questions(limit: int) -> int:
@@ -57,7 +58,8 @@ def _expire(question: Question) -> bool:
     session, fresh = _waiting(question)
     if session is None:
         return False
-    _close(session, fresh, "question.expired", "sweep", dict(_NOBODY), answered_by="", answer="", at=utcnow())
+    closing = closing_of(fresh, answered_by="", answer="", at=utcnow())
+    _go_on(session, fresh, closing, Event("question.expired", "sweep"), dict(_NOBODY))
     return True
 
 
@@ -69,21 +71,14 @@ def _waiting(question: Question) -> tuple[Session | None, Question]:
     return (session if waits else None), fresh
 
 
-def _close(
-    session: Session,
-    question: Question,
-    event: str,
-    actor: str,
-    result: dict[str, str],
-    *,
-    answered_by: str,
-    answer: str,
-    at: datetime,
-) -> None:
-    closing = closing_of(question, answered_by=answered_by, answer=answer, at=at)
-    refs = {"question": str(question.pk)}
+def _go_on(session: Session, question: Question, closing: Statement, event: Event, result: dict[str, str]) -> None:
     asked = {"question": question.text, "options": question.options}
-    told = Event(event, actor, {"tool": ASK_PERSON}, refs, {"arguments": asked, "result": result})
+    told = replace(
+        event,
+        facts={"tool": ASK_PERSON},
+        refs={"question": str(question.pk)},
+        payload={"arguments": asked, "result": result},
+    )
     move(session, [told], SessionStatus.QUEUED, also=[closing])
 
 

@@ -15,7 +15,8 @@ WINDOW = 60
 GRACE = 10
 """Somebody who was told to come back counts as wanting a call for so many seconds longer."""
 
-LONGEST_WAIT = 60
+LONGEST_WAIT = WINDOW + 1
+"""By then every call that counts now counts no more."""
 
 
 @dataclass(frozen=True)
@@ -31,26 +32,30 @@ class Second:
 def wait_of(seconds: Iterable[Second], *, tenant_id: UUID, now: int, per_minute: int) -> int:
     """Return 0 when the tenant may make a call in second ``now``, otherwise in how many seconds to ask again."""
     made: list[int] = []
+    ours: list[int] = []
     used: Counter[UUID] = Counter()
     wanted: Counter[UUID] = Counter()
     for entry in seconds:
         if entry.calls and entry.second >= now - WINDOW:
             used[entry.tenant_id] += entry.calls
             made += [entry.second] * entry.calls
+            ours += [entry.second] * entry.calls if entry.tenant_id == tenant_id else []
         if entry.waits and entry.second > now - GRACE:
             wanted[entry.tenant_id] += entry.waits
     share = max(1, per_minute // len({tenant_id, *used, *wanted}))
     owed = sum(min(max(0, share - used[other]), waits) for other, waits in wanted.items() if other != tenant_id)
-    free = per_minute - len(made)
-    within_share = used[tenant_id] < share
-    if free > 0 and (within_share or free > owed):
+    free, beyond = per_minute - len(made), len(ours) - share
+    if free > 0 and (beyond < 0 or free > owed):
         return 0
-    before = wanted[tenant_id] + owed if within_share else sum(wanted.values())
-    return _until(sorted(made), max(0, before - free), now)
+    if beyond < 0:
+        return _until(sorted(made), wanted[tenant_id] + owed - free, now)
+    # Its turn comes when others leave something, or when enough of its own calls count no more.
+    left_over = _until(sorted(made), sum(wanted.values()) - free, now)
+    return min(left_over, _until(sorted(ours), beyond + wanted[tenant_id], now))
 
 
 def _until(made: list[int], ahead: int, now: int) -> int:
     """Return the seconds until, after ``ahead`` others, another of the calls that were ``made`` counts no more."""
     if ahead >= len(made):
         return LONGEST_WAIT
-    return min(max(made[ahead] + WINDOW + 1 - now, 1), LONGEST_WAIT)
+    return min(max(made[max(0, ahead)] + WINDOW + 1 - now, 1), LONGEST_WAIT)

@@ -16,6 +16,7 @@ from agentops.registry.roles import UnknownRole, get_role
 from agentops.registry.tool import CallContext, ToolSpec
 from agentops.runtime.control import note
 from agentops.runtime.effect import amount_returned, undo_of
+from agentops.runtime.intent import IntendedCall
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.record import conclude
 from agentops.runtime.states import InvocationState
@@ -32,21 +33,24 @@ class CannotReconcile(AgentOpsError):
 
 def unreconciled(tenant_id: UUID) -> QuerySet[Invocation]:
     """Return the tenant's calls of unknown outcome, the oldest first."""
-    return Invocation.objects.filter(tenant_id=tenant_id, state=InvocationState.UNKNOWN).order_by("id")
+    return Invocation.objects.filter(tenant_id=tenant_id, unknown_since__isnull=False).order_by("id")
 
 
-def tool_of(call: Invocation) -> ToolSpec | None:
-    """Return the tool of a call, None when its role or the tool is no longer installed."""
-    role = Session.objects.values_list("role", flat=True).get(pk=call.session_id)
+def tool_of(call: Invocation, role: str = "") -> ToolSpec | None:
+    """Return the tool of a call, None when its role or the tool is no longer installed.
+
+    ``role`` is that of the call's session, which is looked up when it is not given.
+    """
+    role = role or Session.objects.values_list("role", flat=True).get(pk=call.session_id)
     try:
         return get_role(role).tool(call.tool)
     except UnknownRole:
         return None
 
 
-def can_be_asked(call: Invocation) -> bool:
-    """Return whether the system of record can still tell what became of a call."""
-    tool = tool_of(call)
+def can_be_asked(call: Invocation, role: str = "") -> bool:
+    """Return whether the system of record can still tell what became of a call; ``role`` as in ``tool_of``."""
+    tool = tool_of(call, role)
     return tool is not None and tool.reconcile is not None and not _forgotten(tool, call)
 
 
@@ -107,7 +111,7 @@ def _settle(
     after = InvocationState.SUCCEEDED if happened else InvocationState.FAILED
     also = [conclude(fresh.pk, InvocationState.UNKNOWN, after, undo=undo, undo_until=undo_until)]
     if not happened:
-        also += amount_returned(fresh)
+        also += amount_returned(IntendedCall.of(fresh))
     facts = {
         "tool": fresh.tool,
         "how": how,

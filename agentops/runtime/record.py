@@ -45,12 +45,16 @@ class Interrupted(AgentOpsError):
 
 @dataclass(frozen=True)
 class Took:
-    """What a durable point adds to the session's counters. Milliseconds are the worker's own, not waiting."""
+    """What a durable point adds to the session's counters. Milliseconds are the worker's own, not waiting.
+
+    ``attempts`` is not added: it is how often what comes next was tried, 0 after anything that worked.
+    """
 
     steps: int = 0
     writes: int = 0
     gates: int = 0
     worked_ms: int = 0
+    attempts: int = 0
     usage: Usage = _NOTHING_USED
 
 
@@ -73,7 +77,6 @@ def record(
     *,
     leaving: Leaving | None = None,
     also: Sequence[Statement] = (),
-    attempts: int = 0,
     at: datetime | None = None,
     as_decided: bool = False,
 ) -> None:
@@ -85,7 +88,7 @@ def record(
     events = [*events, *_budget_warnings(held, took)]
     parts = list(also) if held.reservation is None else [*also, *settle_parts(held.reservation, took.usage)]
     while True:
-        advance = _advance(held, len(events), took, leaving, attempts, as_decided=as_decided)
+        advance = _advance(held, len(events), took, leaving, as_decided=as_decided)
         try:
             row = append(
                 stream=held.id,
@@ -105,7 +108,7 @@ def record(
     held.position += len(events)
     held.steps += took.steps
     held.writes += took.writes
-    held.attempts = attempts
+    held.attempts = took.attempts
     held.worked_ms += took.worked_ms
     held.tokens += took.usage.input_tokens + took.usage.output_tokens
     held.cost_micro += took.usage.cost_micro
@@ -121,9 +124,7 @@ def _sum(usage: Usage, carried: Usage) -> Usage:
     )
 
 
-def _advance(
-    held: Held, count: int, took: Took, leaving: Leaving | None, attempts: int, *, as_decided: bool
-) -> Statement:
+def _advance(held: Held, count: int, took: Took, leaving: Leaving | None, *, as_decided: bool) -> Statement:
     params: dict[str, Any] = {
         "session": held.id,
         "position": held.position,
@@ -132,7 +133,7 @@ def _advance(
         "steps": took.steps,
         "writes": took.writes,
         "gates": took.gates,
-        "attempts": attempts,
+        "attempts": took.attempts,
         "worked_ms": took.worked_ms,
         "input_tokens": took.usage.input_tokens,
         "output_tokens": took.usage.output_tokens,
@@ -207,10 +208,10 @@ def observe(
     status: ObservationStatus,
     result: Any,
     outcome: str = "",
-    output: str = "",
-    wrote: bool = False,
+    sign: tuple[str, bool] = ("", False),
 ) -> None:
-    """Add what ``session.fold`` would read back from the event just recorded."""
+    """Add what ``session.fold`` would read back from the event just recorded. ``sign`` is as in ``Folded.signs``."""
+    output, wrote = sign
     observation = Observation(len(held.history) + 1, tool, arguments, status, result)
     held.history.append(observation)
     held.progress.see(observation, output, wrote=wrote)
@@ -240,6 +241,7 @@ def conclude(
         "keeps_key": after in (InvocationState.SUCCEEDED, InvocationState.UNKNOWN),
         "undo": None if undo is None else dumps({"tool": undo[0], "arguments": undo[1]}),
         "undo_until": undo_until,
+        "unknown_since": utcnow() if after is InvocationState.UNKNOWN else None,
     }
     return Statement("concluded", statements.SETTLE, params, required=True)
 
@@ -277,9 +279,8 @@ def sleep(
     record(
         held,
         [Event("session.sleeping", "runtime", facts)],
-        took,
+        replace(took, attempts=attempts),
         leaving=Leaving(SessionStatus.SLEEPING, wake_at=wake_at),
-        attempts=attempts,
     )
     reach(CrashPoint.SLEEP_COMMITTED)
 

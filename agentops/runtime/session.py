@@ -15,7 +15,7 @@ from agentops.runtime.spend import Reservation
 
 @dataclass(frozen=True)
 class ByPerson:
-    """What a person proposed who does the next steps: a call, or a last message. ``undoes`` is the call it takes back."""
+    """What a person proposed instead of the planner: a call, or a last message. ``undoes``: the call it takes back."""
 
     actor: str
     call: ToolCall | None

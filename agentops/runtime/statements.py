@@ -16,10 +16,12 @@ Ageing is thereby a constant, and one partial index on (tenant, ``rank_at``) ser
 # claiming is taken. A tenant that is frozen, has spent its day's money or runs as many sessions as it may offers
 # nothing, so it costs one look, however long its queue. What an operator wants done is done even then.
 CLAIM = """
-WITH lane AS (
-  SELECT t.id FROM agentops_tenant t
-  WHERE (SELECT count(*) FROM session r WHERE r.tenant_id = t.id AND r.status = 'running'
-    AND r.id IS DISTINCT FROM %(giving_up)s) < t.max_running
+WITH running AS (
+  SELECT tenant_id, count(*) AS sessions FROM session
+  WHERE status = 'running' AND id IS DISTINCT FROM %(giving_up)s GROUP BY tenant_id
+), lane AS (
+  SELECT t.id FROM agentops_tenant t LEFT JOIN running r ON r.tenant_id = t.id
+  WHERE coalesce(r.sessions, 0) < t.max_running
     AND NOT EXISTS (SELECT 1 FROM agentops_freeze f WHERE f.lifted_at IS NULL AND f.tool = ''
       AND f.agent_id IS NULL AND (f.tenant_id IS NULL OR f.tenant_id = t.id))
     AND (t.max_day_micro IS NULL OR t.max_day_micro > coalesce((
@@ -34,7 +36,7 @@ WITH lane AS (
         AND f.tenant_id = s.tenant_id AND f.agent_id = s.agent_id)
     ORDER BY s.rank_at LIMIT 64) best
   UNION ALL (
-    SELECT s.id FROM session s WHERE s.status = 'queued' AND s.wanted <> ''
+    SELECT s.id FROM session s WHERE s.status = 'queued' AND s.wanted <> '' AND s.priority > %(above)s
       AND s.role || ':' || s.role_version = ANY(%(builds)s) LIMIT 64)
 )
 SELECT s.id FROM session s WHERE s.id IN (SELECT id FROM offer) AND s.status = 'queued'
@@ -62,8 +64,8 @@ _STILL_MINE = "WHERE id = %(session)s AND position = %(position)s AND fence = %(
 _LEASED = "lease_until = clock_timestamp() + %(lease)s * interval '1 second'"
 _NOW_AT = f"RETURNING position, {EPOCH} AS epoch"
 _AS_DECIDED = f"AND {EPOCH} = %(epoch)s"
-_LEFT = """status = %(status)s, stop_code = %(stop_code)s, outcome = %(outcome)s, wanted = '', taken_by = %(taken_by)s,
-  wake_at = %(wake_at)s, finished_at = %(finished_at)s, lease_until = NULL, lease_owner = ''"""
+_LEFT = """status = %(status)s, stop_code = %(stop_code)s, outcome = %(outcome)s, wanted = %(wanted)s,
+  taken_by = %(taken_by)s, wake_at = %(wake_at)s, finished_at = %(finished_at)s, lease_until = NULL, lease_owner = ''"""
 
 # A step that decides something is only recorded under the epoch it was decided in; one that reports what has
 # happened is recorded in any.
@@ -73,7 +75,7 @@ LEAVE = f"UPDATE session SET {_COUNTERS}, {_LEFT} {_STILL_MINE} {_NOW_AT}"  # no
 LEAVE_AS_DECIDED = f"UPDATE session SET {_COUNTERS}, {_LEFT} {_STILL_MINE} {_AS_DECIDED} {_NOW_AT}"  # noqa: S608 - constants only
 
 WHERE_IT_STANDS = f"""
-SELECT position, wanted, taken_by, {EPOCH} AS epoch FROM session
+SELECT position, wanted, taken_by, priority, {EPOCH} AS epoch FROM session
 WHERE id = %(session)s AND fence = %(fence)s AND status = 'running'"""  # noqa: S608 - constants only
 
 MOVE = """
@@ -117,7 +119,7 @@ FROM head WHERE id = %(invocation)s AND state = 'awaiting_approval' RETURNING 1"
 
 SETTLE = """
 UPDATE invocation SET state = %(invocation_state)s, undo = %(undo)s::jsonb, undo_until = %(undo_until)s,
-  idempotency_key = CASE WHEN %(keeps_key)s THEN idempotency_key END
+  idempotency_key = CASE WHEN %(keeps_key)s THEN idempotency_key END, unknown_since = %(unknown_since)s
 FROM head WHERE id = %(invocation)s AND state = %(invocation_before)s RETURNING 1"""
 
 UNDONE = """
@@ -146,6 +148,7 @@ FROM head WHERE agentops_question.id = %(question)s AND closed_at IS NULL RETURN
 
 PROCESS_AT = """
 INSERT INTO process_instance (id, tenant_id, session_id, process, version, state, compensating)
-SELECT %(process_id)s, %(tenant)s, %(session)s, %(process)s, %(process_version)s, %(process_state)s, %(compensating)s
-FROM head
+SELECT p.id, %(tenant)s, %(session)s, p.process, p.version, p.state, p.compensating
+FROM head, unnest(%(process_ids)s::uuid[], %(processes)s::text[], %(process_versions)s::int[],
+  %(process_states)s::text[], %(compensating)s::boolean[]) AS p(id, process, version, state, compensating)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, compensating = excluded.compensating"""

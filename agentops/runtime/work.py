@@ -55,7 +55,7 @@ class Work:
     @property
     def breakers(self) -> Breakers:
         """The breakers of the tenant's tools."""
-        return Breakers(self.held.tenant_id, self.brief.breakers)
+        return self.brief.breakers
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """Return the granted tools, in the role's order."""

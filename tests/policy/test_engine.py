@@ -33,6 +33,8 @@ def facts(
             "write": tier is not Tier.READ,
             "irreversible": False,
             "destructive": False,
+            "frozen": False,
+            "elevated": True,
             **tool,
         },
         "grant": {
@@ -66,6 +68,9 @@ def verdict(limits: tuple[Limit, ...] = (LIMIT,), **changes: Any) -> Verdict:
         ({"minor": 1, "dial": Dial.AUTONOMOUS}, Effect.ALLOW),
         ({"minor": 2501, "dial": Dial.AUTONOMOUS}, Effect.ASK),
         ({"minor": 1, "irreversible": True}, Effect.ASK),
+        ({"minor": 1, "frozen": True}, Effect.FORBID),
+        ({"minor": 1, "elevated": False}, Effect.FORBID),
+        ({"tier": Tier.READ, "frozen": True}, Effect.FORBID),
         ({"dial": Dial.AUTONOMOUS, "destructive": True, "limits": ()}, Effect.ASK),
         ({"tier": Tier.READ, "dial": Dial.OBSERVE, "limits": ()}, Effect.ALLOW),
         ({"tier": Tier.READ, "dial": None, "limits": ()}, Effect.FORBID),
