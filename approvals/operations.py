@@ -63,6 +63,8 @@ def decide_request(
     request = ApprovalRequest.objects.select_for_update(of=("self",)).select_related("queue").get(pk=request_id)
     if not may_decide(person, request.queue):
         raise NotAllowed("You may read this request but not decide it.")
+    if request.requester == f"user:{person.get_username()}":
+        raise NotAllowed("You proposed this yourself.", next_step="Leave it to somebody else.")
     earlier = request.decisions.filter(person=person, verdict=verdict, digest=digest).first()
     if earlier is not None:
         return Receipt(earlier, repeated=True)

@@ -103,7 +103,8 @@ def _not_valid(request: HttpRequest, reader: Reader, approval: ApprovalRequest, 
 def _conflict(request: HttpRequest, reader: Reader, pk: UUID, form: DecisionForm, error: AgentOpsError) -> HttpResponse:
     approval, draft = _own(reader, pk), form.draft()
     if isinstance(error, NotAllowed):
-        return _page(request, reader, approval, Answer(draft=draft), status=403)
+        told = {"form": f"{error.message} {error.next_step}"} if may_decide(reader.person, approval.queue) else {}
+        return _page(request, reader, approval, Answer(draft=draft, errors=told), status=403)
     if isinstance(error, AlreadyClosed):
         status = status_of(approval, utcnow())
         return _page(request, reader, approval, Answer(_CLOSED_BY.get(status, "decided_first"), draft), status=409)

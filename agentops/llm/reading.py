@@ -1,13 +1,15 @@
 """From a model's answer to one proposal. Whatever is not exactly one proposal is ``Malformed``, in words."""
 
 import re
+from collections.abc import Mapping
+from typing import Any, cast
 
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 
 from agentops.kernel.canonical import BadJSON, parse_json
-from agentops.llm.context import FINAL_SCHEMA, FINAL_TOOL, MAX_MESSAGE
+from agentops.llm.context import ASK_SCHEMA, FINAL_SCHEMA, FINAL_TOOL, MAX_MESSAGE
 from agentops.llm.untrusted import clean, one_line
-from agentops.registry.planner import FinalAnswer, Malformed, Proposal, ToolCall
+from agentops.registry.planner import ASK_PERSON, FinalAnswer, Malformed, Proposal, Question, ToolCall
 from agentops.registry.schemas import validator, violations
 
 MAX_RATIONALE = 2_000
@@ -55,18 +57,37 @@ def _call(tool: str, arguments: str, rationale: str) -> Proposal:
         return Malformed(f"The arguments have more than {MAX_ARGUMENT_CHARACTERS} characters.")
     if tool == FINAL_TOOL:
         return _final(arguments)
+    if tool == ASK_PERSON:
+        return _question(arguments)
     return ToolCall(tool=tool, arguments=arguments, rationale=rationale[:MAX_RATIONALE])
 
 
-def _final(arguments: str) -> Proposal:
+def _read(tool: str, arguments: str, schema: Mapping[str, Any]) -> dict[str, Any] | Malformed:
     try:
         value = parse_json(arguments)
     except BadJSON as error:
-        return Malformed(f"The arguments of {FINAL_TOOL} cannot be read: {error.message}.")
-    wrong = violations(validator(FINAL_SCHEMA), value, most=1)
+        return Malformed(f"The arguments of {tool} cannot be read: {error.message}.")
+    wrong = violations(validator(schema), value, most=1)
     if wrong:
         place = f" at {wrong[0].path}" if wrong[0].path else ""
-        return Malformed(f"The arguments of {FINAL_TOOL} are wrong{place}: {wrong[0].message}.")
+        return Malformed(f"The arguments of {tool} are wrong{place}: {wrong[0].message}.")
+    return cast("dict[str, Any]", value)
+
+
+def _question(arguments: str) -> Question | Malformed:
+    value = _read(ASK_PERSON, arguments, ASK_SCHEMA)
+    if isinstance(value, Malformed):
+        return value
+    question = clean(value["question"]).text.strip()
+    if not question:
+        return Malformed(f"The question of {ASK_PERSON} is empty.")
+    return Question(question, tuple(clean(option).text for option in value.get("options", ())))
+
+
+def _final(arguments: str) -> Proposal:
+    value = _read(FINAL_TOOL, arguments, FINAL_SCHEMA)
+    if isinstance(value, Malformed):
+        return value
     message = clean(value["message"]).text.strip()
     if not message:
         return Malformed(f"The message of {FINAL_TOOL} is empty.")

@@ -3,13 +3,12 @@
 from django.db import transaction
 
 from agentops.gateway.prepare import Refusal
-from agentops.kernel.errors import FailureKind
 from agentops.ledger.append import Event
 from agentops.registry.planner import Turn, Usage
 from agentops.runtime.answers import honest_answer, outcome_of
 from agentops.runtime.models import Invocation
-from agentops.runtime.record import Took, conclude, end, record, usage_facts
-from agentops.runtime.retiring import awaiting, retire
+from agentops.runtime.record import Took, end, record, usage_facts
+from agentops.runtime.retiring import awaiting, left_unknown, retire
 from agentops.runtime.session import Held
 from agentops.runtime.states import InvocationState, SessionStatus
 
@@ -21,7 +20,8 @@ def abandon(held: Held, code: str) -> None:
     """Stop the session with ``code``, from what is on record, without role, planner or tool. Raises StaleStream."""
     intended = Invocation.objects.filter(session_id=held.id, state=InvocationState.INTENDED).first()
     if intended is not None:
-        _leave_unknown(held, intended)
+        event, concluded = left_unknown(intended, "The program stopped during the call, again and again.")
+        record(held, [event], Took(), also=[concluded])
     pending = awaiting(held.id)
     if pending is not None:
         words = "The session could not go on after the approval."
@@ -34,14 +34,3 @@ def abandon(held: Held, code: str) -> None:
     facts = {"outcome": outcome, "code": code, **usage_facts(Turn(answer, Usage(model=ACTOR)))}
     event = Event("session.stopped", ACTOR, facts, {}, payload)
     end(held, event=event, took=Took(), status=SessionStatus.STOPPED, stop_code=code, outcome=outcome)
-
-
-def _leave_unknown(held: Held, call: Invocation) -> None:
-    refusal = Refusal(
-        FailureKind.UNKNOWN,
-        "The program stopped during the call, again and again.",
-        "A person must check with the system of record.",
-    )
-    facts = {"tool": call.tool, "tool_ms": 0, "outcome": "", "code": refusal.code}
-    event = Event("call.unknown", ACTOR, facts, {"invocation": str(call.pk)}, {"result": refusal.as_json()})
-    record(held, [event], Took(), also=[conclude(call.pk, InvocationState.INTENDED, InvocationState.UNKNOWN)])

@@ -72,7 +72,7 @@ def differences(account: Account, row_fields: Mapping[str, Any]) -> list[str]:
         "processes": {name: (process.state, process.failed) for name, process in account.processes.items()},
     }
     found = [
-        f"{name}: the row says {row_fields[name]!r}, the ledger {value!r}"
+        f"{name}: the row says {row_fields[name]}, the ledger {value}"
         for name, value in told.items()
         if name in row_fields and row_fields[name] != value
     ]

@@ -70,7 +70,7 @@ def _brief(version_id: UUID, agent_id: UUID, epoch: int) -> Brief:
     return Brief(
         epoch=epoch,
         grants=grants_of(version_id),
-        freezes=tuple(_freezes(agent)),
+        freezes=tuple(_freezes(agent.tenant_id, agent.pk)),
         breakers=Breakers(agent.tenant_id, breakers_of(agent.tenant_id)),
         zone=ZoneInfo(agent.tenant.timezone),
         tenant_day_micro=agent.tenant.max_day_micro,
@@ -79,9 +79,14 @@ def _brief(version_id: UUID, agent_id: UUID, epoch: int) -> Brief:
     )
 
 
-def _freezes(agent: Agent) -> Iterator[Frozen]:
-    here = Q(tenant=None) | Q(tenant=agent.tenant_id)
-    mine = Q(agent_id=None) | Q(agent_id=agent.pk)
+def freeze_of_call(*, tenant_id: UUID, agent_id: UUID, tool: str) -> Frozen | None:
+    """Return a freeze that covers a call of ``tool``, or the agent's whole work, at this moment."""
+    return next((freeze for freeze in _freezes(tenant_id, agent_id) if freeze.tool in ("", tool)), None)
+
+
+def _freezes(tenant_id: UUID, agent_id: UUID) -> Iterator[Frozen]:
+    here = Q(tenant=None) | Q(tenant=tenant_id)
+    mine = Q(agent_id=None) | Q(agent_id=agent_id)
     for row in Freeze.objects.filter(here, mine, lifted_at=None).order_by("frozen_at"):
         yield Frozen(row.pk, row.tool, row.reason, row.frozen_by)
 

@@ -32,17 +32,20 @@ class Undo:
 def stop(work: Work, *, code: str, words: str) -> None:
     """Begin to stop the session; processes that are not at an end have thereby failed."""
     held = work.held
-    events, also, states = [], [], {}
+    events, states = [], {}
     for name in process.unfinished(work):
         before = held.processes[name]
         states[name] = ProcessState(before.version, before.state, failed=True)
         facts = {"process": name, "version": before.version, "from": before.state, "to": before.state, "code": code}
         events.append(Event("process.failed", "runtime", facts))
-        also.append(process.instance_at(held, name, states[name]))
-    begin_stopping(held, code=code, words=words, events=events, also=also)
+    begin_stopping(held, code=code, words=words, events=events, also=_kept(work, states))
     held.processes.update(states)
     if states:
         reach(CrashPoint.COMPENSATION_BEGUN)
+
+
+def _kept(work: Work, states: dict[str, ProcessState]) -> list[Statement]:
+    return [process.instances_at(work.held, states)] if states else []
 
 
 def next_undo(work: Work) -> Undo | None:
@@ -72,18 +75,24 @@ def _tried(work: Work, call: ToolCall) -> bool:
 
 
 def _give_up(work: Work, failed: list[str]) -> None:
-    _record_end(work, failed, to=process.FAILED)
-    begin_stopping(work.held, code=IncidentCode.UNDO_FAILED, words=IncidentCode.UNDO_FAILED.words)
+    """Nothing more is taken back; one durable point says that, and why."""
+    events, states = _ended(work, failed, to=process.FAILED)
+    code = IncidentCode.UNDO_FAILED
+    begin_stopping(work.held, code=code, words=code.words, events=events, also=_kept(work, states))
+    work.held.processes.update(states)
 
 
-def _record_end(work: Work, failed: list[str], *, to: str = process.COMPENSATED) -> None:
-    held = work.held
-    events: list[Event] = []
-    also: list[Statement] = []
+def _record_end(work: Work, failed: list[str]) -> None:
+    events, states = _ended(work, failed, to=process.COMPENSATED)
+    record(work.held, events, Took(), also=_kept(work, states))
+    work.held.processes.update(states)
+
+
+def _ended(work: Work, failed: list[str], *, to: str) -> tuple[list[Event], dict[str, ProcessState]]:
+    events, states = [], {}
     for name in failed:
-        before, after = held.processes[name], ProcessState(held.processes[name].version, to)
+        before = work.held.processes[name]
+        states[name] = ProcessState(before.version, to)
         facts = {"process": name, "version": before.version, "from": before.state, "to": to}
         events.append(Event("process.compensated", "runtime", facts))
-        also.append(process.instance_at(held, name, after))
-        held.processes[name] = after
-    record(held, events, Took(), also=also)
+    return events, states

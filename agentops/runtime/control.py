@@ -16,6 +16,7 @@ from agentops.kernel.canonical import NotCanonical, canonical_bytes, storable
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError, IncidentCode
 from agentops.ledger.append import Event, StaleStream, Statement, append
+from agentops.registry.planner import ASK_PERSON
 from agentops.runtime import statements
 from agentops.runtime.models import Invocation, Priority, Session
 from agentops.runtime.operations import move
@@ -131,6 +132,10 @@ def _require_stoppable(session: Session, wish: Wish, actor: str) -> None:
         raise CannotControl(f"The session is already {status.value}.")
     if status is SessionStatus.PAUSED and wish is Wish.PAUSE:
         raise CannotControl("The session is already paused.")
+    if session.wanted == Wish.CANCEL and (wish is not Wish.CANCEL or status is SessionStatus.RUNNING):
+        raise CannotControl("The session is being cancelled already.")
+    if wish is Wish.PAUSE and session.wanted:
+        raise CannotControl("The session is being paused already.")
     if wish is Wish.TAKE_OVER and session.taken_by:
         name = session.taken_by.removeprefix("user:")
         raise CannotControl("It is yours already." if session.taken_by == actor else f"{name} has taken it over.")
@@ -156,8 +161,10 @@ def hand_back(*, session_id: UUID, actor: str, note: str = "") -> None:
     if not session.taken_by:
         raise CannotControl("Nobody has taken the session over.", next_step="Resume it.")
     words = storable(note.strip(), most=2_000)
-    payload = {"result": {"note": words, "by": actor}} if words else None
-    event = Event("session.handed_back", actor, {"tool": "hand_back", "from": session.taken_by}, {}, payload)
+    # The planner reads the note as the answer to a question that it might have asked.
+    asked = {"question": "A person worked on this. What should be known?", "options": []}
+    payload = {"arguments": asked, "result": {"answer": words, "by": actor}} if words else None
+    event = Event("session.handed_back", actor, {"tool": ASK_PERSON, "from": session.taken_by}, {}, payload)
     move(session, [event], SessionStatus.QUEUED, taken_by="")
 
 

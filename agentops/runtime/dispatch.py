@@ -18,12 +18,12 @@ from agentops.llm.planners import planner_for
 from agentops.registry import roles
 from agentops.registry.role import RoleSpec
 from agentops.registry.roles import get_role
-from agentops.runtime import guards, statements
+from agentops.runtime import compensation, guards, statements
 from agentops.runtime.abandon import abandon
 from agentops.runtime.interrupts import draining
 from agentops.runtime.loop import run
 from agentops.runtime.models import Priority, Session
-from agentops.runtime.record import Leaving, Took, begin_stopping, record, stands_elsewhere
+from agentops.runtime.record import Leaving, Took, begin_stopping, record
 from agentops.runtime.session import Held, load, ready
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
@@ -61,12 +61,17 @@ def claim() -> Held | None:
     Sessions of a role that is not installed, or was begun under a version that this program does not go on with, wait
     for another worker, without holding up the others.
     """
-    with transaction.atomic():
-        taken = _take(above=ANY_PRIORITY)
-    if taken is None:
-        return None
-    reach(CrashPoint.CLAIM_COMMITTED)
-    return _loaded(*taken)
+    while True:
+        try:
+            with transaction.atomic():
+                taken = _take(above=ANY_PRIORITY)
+        except _NotItsTurn:
+            # Others were faster for that tenant, which therefore offers nothing any more.
+            continue
+        if taken is None:
+            return None
+        reach(CrashPoint.CLAIM_COMMITTED)
+        return _loaded(*taken)
 
 
 def preempt(work: Work) -> Held | None:
@@ -78,13 +83,12 @@ def preempt(work: Work) -> Held | None:
         with transaction.atomic():
             taken = _take(above=work.held.priority, giving_up=work.held)
     except _NotItsTurn:
-        stands_elsewhere(work.held)
         return None
     return None if taken is None else _loaded(*taken)
 
 
 class _NotItsTurn(Exception):
-    """The tenant of the session that was found runs as many as it may by now: nothing is given up for it."""
+    """The tenant of the session that was found runs as many as it may by now: it is not taken."""
 
 
 def _take(*, above: int, giving_up: Held | None = None) -> tuple[Session, str, int] | None:
@@ -93,16 +97,15 @@ def _take(*, above: int, giving_up: Held | None = None) -> tuple[Session, str, i
     if found is None:
         return None
     session = Session.objects.get(pk=found[0])
+    # What an operator wants done of a session is done whatever else its tenant runs.
+    if not session.wanted and not _its_tenants_turn(session.tenant_id, giving_up):
+        raise _NotItsTurn
     if giving_up is not None:
         # Nobody of one tenant may learn what another one works on.
         ours = session.tenant_id == giving_up.tenant_id
         facts = {"for": str(session.pk), "title": session.title} if ours else {}
         event = Event("session.preempted", "runtime", facts)
         record(giving_up, [event], Took(attempts=giving_up.attempts), leaving=Leaving(SessionStatus.QUEUED))
-    if not _its_tenants_turn(session.tenant_id):
-        if giving_up is not None:
-            raise _NotItsTurn
-        return None
     name, planner = owner(), planner_for(get_role(session.role)).name
     reach(CrashPoint.CLAIM_COMMITTING)
     row = append(
@@ -127,10 +130,11 @@ def _take(*, above: int, giving_up: Held | None = None) -> tuple[Session, str, i
     return session, name, int(row[1])
 
 
-def _its_tenants_turn(tenant_id: UUID) -> bool:
+def _its_tenants_turn(tenant_id: UUID, giving_up: Held | None) -> bool:
     """Lock the tenant's turn, and return whether one more session may run."""
     limit = fetch_one(statements.TURN, {"tenant": tenant_id})
-    running = fetch_one(statements.RUNNING_NOW, {"tenant": tenant_id})
+    params = {"tenant": tenant_id, "giving_up": giving_up.id if giving_up else None}
+    running = fetch_one(statements.RUNNING_NOW, params)
     return limit is not None and running is not None and running[0] < limit[0]
 
 
@@ -193,12 +197,23 @@ def _stop_after_failure(held: Held) -> None:
     fresh = load(row, owner=held.owner, epoch=held.epoch)
     try:
         if not fresh.stop_code:
-            begin_stopping(fresh, code=IncidentCode.INTERNAL, words=IncidentCode.INTERNAL.words)
-            run(work_of(fresh))
+            _hand_over(fresh)
     except StaleStream:
         log.info("session %s went on elsewhere", held.id)
     except Exception:
         log.exception("session %s could not even be handed over", held.id)
+
+
+def _hand_over(held: Held) -> None:
+    code = IncidentCode.INTERNAL
+    try:
+        work = work_of(held)
+    except Exception:
+        # Nothing can be done for it any more; that it stops is on record, and the sweep brings it back to be ended.
+        begin_stopping(held, code=code, words=code.words)
+        raise
+    compensation.stop(work, code=code, words=code.words)
+    run(work)
 
 
 def work_of(held: Held) -> Work:

@@ -4,6 +4,7 @@ import random
 import time
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from agentops.gateway import execute as gateway
 from agentops.gateway.execute import Done, NotAsked, NotDone, Outcome, Unknown
@@ -12,6 +13,7 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import FailureKind
 from agentops.ledger.append import Event, Statement
+from agentops.ledger.models import LedgerEvent
 from agentops.registry.planner import ObservationStatus
 from agentops.registry.tool import CallContext, Dial, ToolSpec
 from agentops.runtime import guards, process, statements
@@ -78,9 +80,18 @@ def _ask_later(work: Work, outcome: NotAsked, began: float) -> bool:
 
 def _find_out(work: Work, invocation: IntendedCall, tool: ToolSpec, context: CallContext) -> Outcome | NotAsked:
     """A key that the other side may have forgotten proves nothing any more."""
-    if tool.key_lifetime is not None and utcnow() - invocation.created_at > tool.key_lifetime:
+    if key_is_forgotten(tool, work.held.id, invocation.pk):
         return Unknown("The system of record no longer remembers whether this was done.")
     return gateway.find_out(tool, context, words="The worker stopped during the call.", breakers=work.breakers)
+
+
+def key_is_forgotten(tool: ToolSpec, session_id: UUID, invocation_id: UUID) -> bool:
+    """Return whether so much time has passed since the call was intended that its key proves nothing any more."""
+    if tool.key_lifetime is None:
+        return False
+    intents = LedgerEvent.objects.filter(stream=session_id, type="call.intended", refs__invocation=str(invocation_id))
+    intended_at = intents.values_list("at", flat=True).first()
+    return intended_at is None or utcnow() - intended_at > tool.key_lifetime
 
 
 def _record_retry(work: Work, invocation: IntendedCall) -> None:

@@ -6,6 +6,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
+from agentops.agents.models import Agent
 from agentops.gateway.prepare import Refusal
 from agentops.kernel.canonical import storable
 from agentops.kernel.clock import utcnow
@@ -47,8 +48,10 @@ def freeze(*, tenant_id: UUID | None, agent_id: UUID | None, tool: str, actor: s
     words = storable(reason.strip(), most=MOST_REASON)
     if not words:
         raise CannotFreeze("A freeze needs a reason.")
-    if agent_id is not None and tenant_id is None:
-        raise CannotFreeze("An agent belongs to a tenant.")
+    if agent_id is not None and (
+        tenant_id is None or not Agent.objects.filter(pk=agent_id, tenant_id=tenant_id).exists()
+    ):
+        raise CannotFreeze("The tenant has no such agent.")
     with transaction.atomic():
         made = Freeze.objects.create(
             tenant_id=tenant_id, agent_id=agent_id, tool=tool, reason=words, frozen_by=actor, frozen_at=utcnow()

@@ -8,7 +8,7 @@ What happens to a planner that goes in circles, in this order:
    answer says honestly what was done and what was not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
@@ -67,7 +67,7 @@ class Used:
     tokens: int = 0
 
 
-def over_budget(limits: Limits, *, steps: int, worked_ms: int, cost_micro: int, tokens: int = 0) -> IncidentCode | None:
+def over_budget(limits: Limits, *, steps: int, worked_ms: int, cost_micro: int, tokens: int) -> IncidentCode | None:
     """Return the budget that is used up, or None. Checked before each step, so one step may overrun."""
     if steps >= limits.max_steps:
         return IncidentCode.BUDGET_STEPS
@@ -197,14 +197,6 @@ def _bytes(value: Any) -> bytes:
 
 def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
-
-
-def going_in_circles(history: Sequence[Observation]) -> IncidentCode | None:
-    """Return what ``Progress`` says about a whole history."""
-    progress = Progress()
-    for observation in history:
-        progress.see(observation)
-    return progress.problem()
 
 
 def backoff_seconds(attempt: int, *, retry_after: float | None, jitter: float) -> float:

@@ -75,7 +75,6 @@ class IntendedCall:
     money_family: str
     window_day: date | None
     undoes: UUID | None
-    created_at: datetime
 
     @classmethod
     def of(cls, row: Invocation) -> Self:
@@ -90,7 +89,6 @@ class IntendedCall:
             row.money_family,
             row.window_day,
             row.undoes,
-            row.created_at,
         )
 
     @property
@@ -292,7 +290,6 @@ def _as_recorded(work: Work, write: Write, invocation_id: UUID, key: str, window
         money_family=write.prepared.tool.money_family,
         window_day=window.day,
         undoes=write.undoes,
-        created_at=write.at,
     )
 
 

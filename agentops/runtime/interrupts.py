@@ -54,7 +54,7 @@ def interrupt_of(work: Work) -> Interrupt | None:
 def _pause(work: Work) -> None:
     retire_pending(work.held, f"The session was {_WORDS[Wish(work.held.wanted)]}.")
     event = Event("session.paused", "runtime", {"for": work.held.taken_by})
-    record(work.held, [event], Took(), leaving=Leaving(SessionStatus.PAUSED))
+    _record_leaving(work, event, SessionStatus.PAUSED)
 
 
 _WORDS = {
@@ -90,9 +90,14 @@ def _freeze(work: Work) -> None:
     assert freeze is not None  # noqa: S101 - the only reason to be here
     retire_pending(work.held, f"Frozen by {freeze.by}: {freeze.reason}")
     facts = {"freeze": str(freeze.id), "by": freeze.by, "reason": freeze.reason}
-    record(work.held, [Event("session.frozen", "runtime", facts)], Took(), leaving=Leaving(SessionStatus.QUEUED))
+    _record_leaving(work, Event("session.frozen", "runtime", facts), SessionStatus.QUEUED)
 
 
 def _hand_on(work: Work) -> None:
     event = Event("session.handed_on", "runtime", {"worker": work.held.owner})
-    record(work.held, [event], Took(), leaving=Leaving(SessionStatus.QUEUED))
+    _record_leaving(work, event, SessionStatus.QUEUED)
+
+
+def _record_leaving(work: Work, event: Event, status: SessionStatus) -> None:
+    """An unfinished call has been tried as often as before."""
+    record(work.held, [event], Took(attempts=work.held.attempts), leaving=Leaving(status))

@@ -21,7 +21,7 @@ from agentops.runtime.interrupts import Interrupt, interrupt_of
 from agentops.runtime.pending import continue_pending
 from agentops.runtime.proposals import Proposed, carry_out, ms_since, text
 from agentops.runtime.providers import ask_planner
-from agentops.runtime.record import Interrupted, Leaving, Took, end, record, sleep
+from agentops.runtime.record import Interrupted, Leaving, Took, end, record, sleep, together
 from agentops.runtime.spend import LimitReached, Purse, reserve
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
@@ -51,6 +51,7 @@ def _take_up(work: Work, *, again: bool) -> bool:
         interrupt = interrupt_of(work)
         if interrupt is not None and not interrupt.final:
             return _leave(work, interrupt)
+        work.held.heeded = work.held.wanted
         try:
             return continue_pending(work, again=again and interrupt is None)
         except Interrupted:
@@ -130,7 +131,8 @@ def _carry_out(work: Work, proposed: Proposed) -> bool:
     try:
         return carry_out(work, proposed)
     except Interrupted:
-        work.held.carried = proposed.turn.usage
+        carried = work.held.carried
+        work.held.carried = together(proposed.turn.usage, carried) if carried else proposed.turn.usage
         return True
 
 

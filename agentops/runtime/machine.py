@@ -290,6 +290,12 @@ def _voided(account: Account, event: MachineEvent) -> None:
     call.decision = "voided"
 
 
+def _refused(account: Account, event: MachineEvent) -> None:
+    """A call that is withdrawn while people are asked, by a freeze, leaves nothing to wait for."""
+    if account.status is SessionStatus.WAITING_APPROVAL and "invocation" in event.refs:
+        _move_session(account, event, SessionStatus.QUEUED)
+
+
 def _intended(account: Account, event: MachineEvent) -> None:
     _undisturbed(account, event)
     call, key = account.calls[event.refs["invocation"]], event.facts.get("key", "")
@@ -360,6 +366,7 @@ _CHECKS: dict[str, Check] = {
     "approval.rejected": _decided,
     "approval.expired": _decided,
     "approval.voided": _voided,
+    "call.refused": _refused,
     "call.intended": _intended,
     "call.retried": _undisturbed,
     "call.compensated": _compensated,

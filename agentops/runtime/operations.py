@@ -21,6 +21,7 @@ from agentops.registry.planner import Subject
 from agentops.registry.role import Intake, RoleSpec
 from agentops.registry.roles import get_role
 from agentops.runtime import doorbell, statements
+from agentops.runtime.brief import freeze_of_call
 from agentops.runtime.models import Invocation, Priority, Session
 from agentops.runtime.ports import approval_gate
 from agentops.runtime.record import conclude
@@ -192,8 +193,9 @@ def move(
     if status is not SessionStatus.QUEUED:
         return
     if session.priority > Priority.NORMAL:
-        # Workers look between two steps whether something more urgent waits, when the epoch tells them to.
-        bump_epoch()
+        # Workers look between two steps whether something more urgent waits, when the epoch tells them to. Nothing is
+        # decided by it, so it need not hold the switchboard's row while this transaction waits for others.
+        transaction.on_commit(bump_epoch)
     transaction.on_commit(doorbell.ring)
 
 
@@ -219,11 +221,13 @@ def resume_after_decision(*, session_id: UUID, decided: Decided) -> None:
     """Record a decision in the session's stream and queue the session, in the caller's transaction.
 
     ``verdict`` is ``approved``, ``rejected`` or ``expired``; the last two end the call here. Raises
-    IllegalTransition when the session does not wait for a decision.
+    IllegalTransition when the session does not wait for a decision, and Frozen for an approval of what is frozen.
     """
     session = Session.objects.select_for_update().get(pk=session_id)
     require_waiting(session, SessionStatus.WAITING_APPROVAL)
     invocation = Invocation.objects.get(pk=decided.invocation_id, session_id=session_id)
+    if decided.verdict not in _REFUSALS:
+        _require_not_frozen(session, invocation.tool)
     facts = {**decided.facts, "tool": invocation.tool}
     refs = {"invocation": str(decided.invocation_id), "request": str(decided.request_id)}
     also: list[Statement] = []
@@ -236,6 +240,19 @@ def resume_after_decision(*, session_id: UUID, decided: Decided) -> None:
     event = Event(f"approval.{decided.verdict}", decided.actor, facts, refs, payload)
     reach(CrashPoint.DECISION_COMMITTING)
     move(session, [event], SessionStatus.QUEUED, also=also)
+
+
+class Frozen(IllegalTransition):
+    """What was to be approved is frozen. Its request is withdrawn by the freeze, or was made while it began."""
+
+    code = "FROZEN"
+    next_step = "Decide again once it is no longer frozen."
+
+
+def _require_not_frozen(session: Session, tool: str) -> None:
+    freeze = freeze_of_call(tenant_id=session.tenant_id, agent_id=session.agent_id, tool=tool)
+    if freeze is not None:
+        raise Frozen(f"Frozen by {freeze.by.removeprefix('user:')}: {freeze.reason}")
 
 
 def require_waiting(session: Session, status: SessionStatus) -> None:

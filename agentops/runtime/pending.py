@@ -1,7 +1,10 @@
 """Continuing a session that comes back with an unfinished call: after a crash, a back-off, or a decision."""
 
+from datetime import timedelta
+
 from django.db import transaction
 
+from agentops.gateway.breakers import tool_breaker
 from agentops.gateway.prepare import Prepared, Refusal, prepare
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
@@ -11,7 +14,7 @@ from agentops.runtime.effect import leave_unknown, perform, recover
 from agentops.runtime.intent import Intended, IntendedCall, Parked, TurnedDown, Write, decide_write
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState, Resolution, approval_gate
-from agentops.runtime.record import Took, conclude, observe, or_interrupted, record
+from agentops.runtime.record import Took, conclude, observe, or_interrupted, record, sleep
 from agentops.runtime.retiring import retire
 from agentops.runtime.states import InvocationState
 from agentops.runtime.work import Work
@@ -27,16 +30,22 @@ def unfinished_call(work: Work) -> Invocation | None:
 def continue_pending(work: Work, *, again: bool) -> bool:
     """Conclude the session's unfinished call, if it has one, and return whether the session is still held.
 
-    ``again``: an intended call that had no effect may be made now. Raises Interrupted.
+    ``again``: a call that had no effect may be made now. One that belongs to the work before the session began to stop
+    is not made in any case. Raises Interrupted.
     """
     invocation = unfinished_call(work)
     if invocation is None:
         return True
     tool = work.role.tool(invocation.tool)
+    again = again and invocation.position >= work.held.stopped_at
     if invocation.state == InvocationState.INTENDED:
         if tool is None:
             return leave_unknown(work, IntendedCall.of(invocation))
         return recover(work, IntendedCall.of(invocation), tool, again=again)
+    if not again:
+        words = "The session was stopped or taken away before it took effect."
+        retire(work.held, invocation, Refusal("NOT_CONTINUED", words, "Propose it again if it is still right."))
+        return True
     return _after_decision(work, invocation)
 
 
@@ -49,6 +58,12 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
     resolution = approval_gate().resolution(invocation.pk)
     if resolution.state is not ApprovalState.APPROVED:
         raise RuntimeError(f"session {work.held.id} was woken while its request is {resolution.state}")
+    off = work.breakers.off(tool_breaker(invocation.tool))
+    if off is not None:
+        # A tool that is off for a moment takes nothing from what a person decided.
+        wake_at = utcnow() + timedelta(seconds=off.retry_after or 1.0)
+        sleep(work.held, code=off.kind.value, words=off.message, wake_at=wake_at, took=Took(), attempt=False)
+        return False
     call = ToolCall(invocation.tool, invocation.arguments, invocation.rationale)
     checked = prepare(call=call, role=work.role, granted=work.grants.tools, context=work.call_context())
     if isinstance(checked, Refusal):

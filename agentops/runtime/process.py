@@ -71,7 +71,7 @@ def moved_by(work: Work, tool: str, arguments: Mapping[str, Any], *, rationale: 
     }
     state = ProcessState(process.version, step.edge.target)
     event = Event("process.moved" if before else "process.began", work.actor, facts)
-    return Moved(process.name, state, [event], instance_at(work.held, process.name, state))
+    return Moved(process.name, state, [event], instances_at(work.held, {process.name: state}))
 
 
 def _step(work: Work, process: ProcessSpec, tool: str, arguments: Mapping[str, Any]) -> Step | Inadmissible:
@@ -83,17 +83,17 @@ def _step(work: Work, process: ProcessSpec, tool: str, arguments: Mapping[str, A
     return next_step(process, state, tool, ProcessFacts(arguments, work.held.history))
 
 
-def instance_at(held: Held, process: str, state: ProcessState) -> Statement:
-    """Return the part of a durable point that keeps where a process stands."""
+def instances_at(held: Held, states: Mapping[str, ProcessState]) -> Statement:
+    """Return the part of a durable point that keeps where processes stand, by name."""
     params = {
-        "process_id": derived_id("process", str(held.id), process),
-        "process": process,
-        "process_version": state.version,
-        "process_state": state.state,
-        "compensating": state.failed,
+        "process_ids": [derived_id("process", str(held.id), name) for name in states],
+        "processes": list(states),
+        "process_versions": [state.version for state in states.values()],
+        "process_states": [state.state for state in states.values()],
+        "compensating": [state.failed for state in states.values()],
         "tenant": held.tenant_id,
     }
-    return Statement(f"process_{process}", statements.PROCESS_AT, params)
+    return Statement("processes", statements.PROCESS_AT, params)
 
 
 def unfinished(work: Work) -> list[str]:

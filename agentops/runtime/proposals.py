@@ -73,7 +73,13 @@ def carry_out(work: Work, proposed: Proposed) -> bool:
 def _call(work: Work, proposed: Proposed, call: ToolCall) -> bool:
     payload = {"arguments": _recordable(call.arguments), "rationale": text(call.rationale), **proposed.seen}
     facts = {"tool": text(call.tool[:80]), **usage_facts(proposed.turn)}
-    checked = prepare(call=call, role=work.role, granted=work.grants.tools, context=work.call_context())
+    checked = prepare(
+        call=call,
+        role=work.role,
+        granted=work.grants.tools,
+        context=work.call_context(),
+        breakers=work.breakers,
+    )
     if isinstance(checked, Refusal):
         return _refuse(work, facts, payload, checked, None, proposed.took())
     payload["arguments"] = checked.arguments

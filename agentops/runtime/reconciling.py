@@ -1,5 +1,6 @@
 """Calls whose outcome nobody knows: asking the system of record again, or a person's word with their evidence."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from agentops.ledger.append import Event
 from agentops.registry.roles import UnknownRole, get_role
 from agentops.registry.tool import CallContext, ToolSpec
 from agentops.runtime.control import note
-from agentops.runtime.effect import amount_returned, undo_of
+from agentops.runtime.effect import amount_returned, key_is_forgotten, undo_of
 from agentops.runtime.intent import IntendedCall
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.record import conclude
@@ -48,14 +49,17 @@ def tool_of(call: Invocation, role: str = "") -> ToolSpec | None:
         return None
 
 
-def can_be_asked(call: Invocation, role: str = "") -> bool:
-    """Return whether the system of record can still tell what became of a call; ``role`` as in ``tool_of``."""
+def can_be_asked(call: Invocation, role: str = "", intended_at: datetime | None = None) -> bool:
+    """Return whether the system of record can still tell what became of a call.
+
+    ``role`` as in ``tool_of``; ``intended_at`` is when its intent was recorded, looked up when it is not given.
+    """
     tool = tool_of(call, role)
-    return tool is not None and tool.reconcile is not None and not _forgotten(tool, call)
-
-
-def _forgotten(tool: ToolSpec, call: Invocation) -> bool:
-    return tool.key_lifetime is not None and utcnow() - call.created_at > tool.key_lifetime
+    if tool is None or tool.reconcile is None:
+        return False
+    if tool.key_lifetime is not None and intended_at is not None:
+        return utcnow() - intended_at <= tool.key_lifetime
+    return not key_is_forgotten(tool, call.session_id, call.pk)
 
 
 def ask_again(*, invocation_id: UUID, actor: str) -> str:

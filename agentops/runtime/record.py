@@ -84,7 +84,7 @@ def record(
     if leaving is not None:
         require_transition(SessionStatus.RUNNING, leaving.status)
     if held.carried is not None:
-        took, held.carried = replace(took, usage=_sum(took.usage, held.carried)), None
+        took = replace(took, usage=together(took.usage, held.carried))
     events = [*events, *_budget_warnings(held, took)]
     parts = list(also) if held.reservation is None else [*also, *settle_parts(held.reservation, took.usage)]
     while True:
@@ -112,10 +112,11 @@ def record(
     held.worked_ms += took.worked_ms
     held.tokens += took.usage.input_tokens + took.usage.output_tokens
     held.cost_micro += took.usage.cost_micro
-    held.reservation = None
+    held.reservation = held.carried = None
 
 
-def _sum(usage: Usage, carried: Usage) -> Usage:
+def together(usage: Usage, carried: Usage) -> Usage:
+    """Return ``usage`` with the tokens and the cost of another call as well."""
     return replace(
         usage,
         input_tokens=usage.input_tokens + carried.input_tokens,
@@ -150,7 +151,7 @@ def _advance(held: Held, count: int, took: Took, leaving: Leaving | None, *, as_
         stop_code=leaving.stop_code,
         outcome=leaving.outcome,
         # A wish that came too late for this point is carried out by whoever takes the session next, at once.
-        wake_at=utcnow() if leaving.wake_at and held.wanted else leaving.wake_at,
+        wake_at=utcnow() if leaving.wake_at and held.wanted != held.heeded else leaving.wake_at,
         finished_at=leaving.finished_at,
         wanted="" if parked else held.wanted,
         taken_by=held.taken_by if leaving.taken_by is None else leaving.taken_by,
@@ -178,7 +179,7 @@ def stands_elsewhere(held: Held) -> bool:
     if found is None:
         raise StaleStream(f"session {held.id} is held by somebody else")
     before = (held.position, held.epoch)
-    held.position, held.wanted, held.taken_by, held.epoch = found
+    held.position, held.wanted, held.taken_by, held.priority, held.epoch = found
     return before != (held.position, held.epoch)
 
 
@@ -215,7 +216,7 @@ def observe(
     observation = Observation(len(held.history) + 1, tool, arguments, status, result)
     held.history.append(observation)
     held.progress.see(observation, output, wrote=wrote)
-    held.proposed = None
+    held.proposed, held.proposer = None, ""
     if outcome and status is ObservationStatus.OK:
         held.achieved.add(outcome)
 
@@ -291,7 +292,7 @@ def begin_stopping(
     """Record why the planner is not asked any more. What follows is undoing, handing over and answering."""
     stopping = Event("session.stopping", "runtime", {"code": code, "words": words})
     record(held, [stopping, *events], Took(), also=also)
-    held.stop_code = code
+    held.stop_code, held.stopped_at = code, held.stopped_at or held.position
 
 
 def end(held: Held, *, event: Event, took: Took, status: SessionStatus, stop_code: str, outcome: str) -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 from django.db import transaction
 
 from agentops.gateway.prepare import Refusal
+from agentops.kernel.errors import FailureKind
 from agentops.ledger.append import Event, Statement
 from agentops.registry.planner import ObservationStatus
 from agentops.runtime.models import Invocation
@@ -36,6 +37,14 @@ def withdrawal(invocation: Invocation, refusal: Refusal, *, actor: str) -> tuple
         voided = Event("approval.voided", actor, {"tool": invocation.tool, "reason": refusal.message}, refs)
         events.insert(0, voided)
     return events, conclude(invocation.pk, InvocationState.AWAITING_APPROVAL, InvocationState.REFUSED)
+
+
+def left_unknown(call: Invocation, words: str) -> tuple[Event, Statement]:
+    """Return how the stream is to tell that nobody goes on to find out what became of an intended call."""
+    refusal = Refusal(FailureKind.UNKNOWN, words, "A person must check with the system of record.")
+    facts = {"tool": call.tool, "tool_ms": 0, "outcome": "", "code": refusal.code}
+    event = Event("call.unknown", "runtime", facts, {"invocation": str(call.pk)}, {"result": refusal.as_json()})
+    return event, conclude(call.pk, InvocationState.INTENDED, InvocationState.UNKNOWN)
 
 
 def retire(held: Held, invocation: Invocation, refusal: Refusal, *, actor: str = "runtime") -> None:

@@ -45,16 +45,19 @@ class ProcessState:
 class Folded:
     """What a stream's events add up to.
 
-    ``proposed`` waits to be carried out. ``surely_without_effect``: the intended call was tried and certainly had
-    none.
+    ``proposed`` waits to be carried out, ``proposer`` is who proposed the call that is unfinished.
+    ``surely_without_effect``: the intended call was tried and certainly had none.
+    ``stopped_at`` is the position at which it began to stop: what was intended before is not made any more.
     ``signs`` has for each observation the digest of what the planner said ("" for a call), and whether it wrote.
     """
 
     history: list[Observation] = field(default_factory=list)
     signs: list[tuple[str, bool]] = field(default_factory=list)
     stop_code: str = ""
+    stopped_at: int = 0
     achieved: set[str] = field(default_factory=set)
     proposed: ByPerson | None = None
+    proposer: str = ""
     reopened: Reopened | None = None
     processes: dict[str, ProcessState] = field(default_factory=dict)
     surely_without_effect: bool = False
@@ -65,6 +68,7 @@ class Held(Folded):
     """A claimed session. ``position``, ``epoch`` and the counters follow every durable point.
 
     ``carried`` is what a proposal took that was dropped because of an interrupt; the next durable point counts it.
+    ``heeded`` is the wish that the worker knows of already and concludes an unfinished call for.
     """
 
     id: UUID = field(kw_only=True)
@@ -96,6 +100,7 @@ class Held(Folded):
     progress: Progress = field(default_factory=Progress)
     reservation: Reservation | None = None
     carried: Usage | None = None
+    heeded: str = ""
 
 
 _ENDINGS = {
@@ -114,7 +119,7 @@ _ENDINGS = {
     "call.reconciled": ObservationStatus.OK,
 }
 _SESSION_ENDS = frozenset({"session.finished", "session.stopped", "session.cancelled"})
-_TAKES_UP_PROPOSAL = frozenset({"approval.requested", "call.intended"})
+_BEGINS_CALL = frozenset({"approval.requested", "call.intended"})
 
 
 def fold(events: list[StreamEvent]) -> Folded:
@@ -127,6 +132,7 @@ def fold(events: list[StreamEvent]) -> Folded:
         if "arguments" in body and invocation:
             arguments[invocation] = (event.facts["tool"], body["arguments"])
         _note(folded, event, body)
+        _follow_proposal(folded, event)
         status = _ENDINGS.get(event.type)
         if status is None or body.get("result") is None:
             continue
@@ -145,12 +151,12 @@ def _note(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
     """Follow what is not an observation: stops, a person's proposals, processes, retries."""
     facts, kind = event.facts, event.type
     if kind == "session.stopping":
-        folded.stop_code = facts["code"]
+        folded.stop_code, folded.stopped_at = facts["code"], folded.stopped_at or event.position
     elif kind == "person.proposed":
         folded.proposed = _by_person(event, body)
     elif kind == "session.reopened":
         folded.reopened = Reopened(facts["was"], facts["code"], facts["outcome"])
-        folded.stop_code = ""
+        folded.stop_code, folded.stopped_at = "", 0
         folded.proposed = _by_person(event, body)
     elif kind in _SESSION_ENDS:
         folded.reopened = folded.proposed = None
@@ -163,8 +169,14 @@ def _note(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
     elif kind in ("process.failed", "process.compensated"):
         before = folded.processes[facts["process"]]
         folded.processes[facts["process"]] = replace(before, state=facts["to"], failed=kind == "process.failed")
-    if folded.proposed is not None and (kind in _ENDINGS or kind in _TAKES_UP_PROPOSAL):
-        folded.proposed = None
+
+
+def _follow_proposal(folded: Folded, event: StreamEvent) -> None:
+    """A proposal is taken up by the call that it begins, or by what is answered to it."""
+    if event.type in _BEGINS_CALL:
+        folded.proposer, folded.proposed = event.actor, None
+    elif event.type in _ENDINGS and event.type != "call.reconciled":
+        folded.proposer, folded.proposed = "", None
 
 
 def _by_person(event: StreamEvent, body: dict[str, Any]) -> ByPerson:

@@ -47,7 +47,8 @@ TURN = """
 SELECT max_running FROM agentops_tenant WHERE id = %(tenant)s FOR NO KEY UPDATE"""
 
 RUNNING_NOW = """
-SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND status = 'running'"""
+SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND status = 'running'
+  AND id IS DISTINCT FROM %(giving_up)s"""
 
 TAKE = f"""
 UPDATE session SET status = 'running', fence = fence + 1, lease_owner = %(owner)s, planner = %(planner)s,

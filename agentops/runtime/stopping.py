@@ -23,9 +23,11 @@ def stop_unheld(
 ) -> None:
     """End the session, whose row is locked, in the caller's transaction, with an honest answer.
 
-    ``events`` and ``also`` come before it: what is withdrawn because of it.
+    ``events`` and ``also`` come before it: what is withdrawn because of it. One that is stopping already is STOPPED
+    with the code that it stops for.
     """
     folded = fold(events_of(session.pk))
+    code = folded.stop_code or code if status is SessionStatus.STOPPED else code
     calls = Invocation.objects.filter(session_id=session.pk, state=InvocationState.SUCCEEDED)
     writes = frozenset(calls.values_list("tool", flat=True))
     answer = honest_answer(folded.history, code, writes=writes, handed_over="escalated" in folded.achieved)

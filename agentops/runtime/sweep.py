@@ -4,25 +4,30 @@ Any number of sweeps may run at once; each row is handled by one of them.
 """
 
 import logging
+from contextlib import suppress
 from datetime import timedelta
+from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import CharField, Q, Value
+from django.db.models import CharField, DateTimeField, ExpressionWrapper, F, Q, QuerySet, Value
 from django.db.models.functions import Cast, Concat, Now
 
 from agentops.agents.models import Agent
+from agentops.gateway.prepare import Refusal
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import IncidentCode
-from agentops.ledger.append import Event, StaleStream
+from agentops.ledger.append import Event, StaleStream, Statement
 from agentops.registry import roles
 from agentops.runtime import doorbell
 from agentops.runtime.dispatch import builds
-from agentops.runtime.models import Session
+from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import move, start_waiting
 from agentops.runtime.ports import approval_gate
 from agentops.runtime.questions import expire_questions
-from agentops.runtime.states import SessionStatus
+from agentops.runtime.retiring import awaiting, left_unknown, withdrawal
+from agentops.runtime.statements import CLASS_WORTH
+from agentops.runtime.states import InvocationState, SessionStatus
 from agentops.runtime.stopping import stop_unheld
 
 log = logging.getLogger(__name__)
@@ -76,19 +81,44 @@ def _give_up() -> int:
     up, with a code that says why.
     """
     known = builds()
-    waited = utcnow() - VERSION_GRACE
     build = Concat("role", Value(":"), Cast("role_version", CharField()))
-    left = Session.objects.annotate(build=build).filter(
-        status=SessionStatus.QUEUED, role__in={name.partition(":")[0] for name in known}, rank_at__lt=waited
+    # ``rank_at`` is the moment of becoming runnable, less what the priority is worth.
+    runnable_at = ExpressionWrapper(F("rank_at") + F("priority") * Value(CLASS_WORTH), DateTimeField())
+    left = Session.objects.annotate(build=build, runnable_at=runnable_at).filter(
+        status=SessionStatus.QUEUED,
+        role__in={name.partition(":")[0] for name in known},
+        runnable_at__lt=utcnow() - VERSION_GRACE,
     )
+    left = left.exclude(build__in=known).order_by("id")
     done = 0
-    for pk in left.exclude(build__in=known).order_by("id").values_list("pk", flat=True)[:BATCH]:
-        with transaction.atomic():
-            session = left.select_for_update(skip_locked=True, of=("self",)).filter(pk=pk).first()
-            if session is not None:
-                stop_unheld(session, code=IncidentCode.VERSION_GONE, actor="sweep")
-                done += 1
+    for pk in left.values_list("pk", flat=True)[:BATCH]:
+        with suppress(StaleStream):
+            done += _end_unserved(left, pk)
     return done
+
+
+@transaction.atomic
+def _end_unserved(left: QuerySet[Session], session_id: UUID) -> bool:
+    """End a session that nobody works, unless somebody does by now. What it left unfinished is a person's."""
+    pending = awaiting(session_id)
+    events: list[Event] = []
+    also: list[Statement] = []
+    if pending is not None:
+        # The request is locked before the session, as in deciding.
+        refusal = Refusal("NOT_CONTINUED", IncidentCode.VERSION_GONE.words, "A person must do it.")
+        events, concluded = withdrawal(pending, refusal, actor="sweep")
+        also.append(concluded)
+    session = left.select_for_update(skip_locked=True, of=("self",)).filter(pk=session_id).first()
+    if session is None:
+        transaction.set_rollback(True)
+        return False
+    intended = Invocation.objects.filter(session_id=session_id, state=InvocationState.INTENDED).first()
+    if intended is not None:
+        unknown, concluded = left_unknown(intended, "The program that made the call is no longer installed.")
+        events.append(unknown)
+        also.append(concluded)
+    stop_unheld(session, code=IncidentCode.VERSION_GONE, actor="sweep", events=events, also=also)
+    return True
 
 
 def _take_in() -> int:

@@ -50,7 +50,7 @@ class Work:
         """Who proposes the next step, as the ledger names them: the agent, or the person who does it instead."""
         if self.held.proposed is not None:
             return self.held.proposed.actor
-        return f"agent:{self.version.agent.name} v{self.version.number}"
+        return self.held.proposer or f"agent:{self.version.agent.name} v{self.version.number}"
 
     @property
     def breakers(self) -> Breakers:

@@ -49,6 +49,14 @@ def test_approval_redirects_to_its_receipt_and_the_effect_happens_once(stage: St
     assert "Balance is enough." in body
 
 
+def test_nobody_approves_what_they_proposed_themselves(stage: Stage, alice: Client) -> None:
+    request = stage.ask()
+    ApprovalRequest.objects.update(requester=f"user:{stage.cast.alice.get_username()}")
+    response = decide(alice, request)
+    assert "You proposed this yourself." in response.content.decode()
+    assert (state(request), Decision.objects.count()) == ("pending", 0)
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

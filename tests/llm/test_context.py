@@ -29,7 +29,7 @@ def test_system_part_holds_our_words_only():
     assert prompt.system == (
         f"{RULES}\n\n# Your work\nYou are a support agent. Be brief.\n\n# Tools\n"
         "- issue_refund: write-hard, cannot be undone\n- look_up_order: read, changes nothing\n"
-        "- final_answer: ends the work\n\n# Goal\nWork the ticket."
+        "- ask_person: waits for a person's answer\n- final_answer: ends the work\n\n# Goal\nWork the ticket."
     )
     assert prompt.closing == "Step 2. The time is 2026-03-02T09:30:00.000000Z. The goal is still: Work the ticket."
 
@@ -74,7 +74,7 @@ def test_tools_are_offered_in_one_order_with_whole_schemas():
     forward = assembled(make_context(tools=(REFUND, LOOKUP)))
     backward = assembled(make_context(tools=(LOOKUP, REFUND)))
     assert forward == backward
-    assert [tool.name for tool in forward.tools] == ["issue_refund", "look_up_order", "final_answer"]
+    assert [tool.name for tool in forward.tools] == ["issue_refund", "look_up_order", "ask_person", "final_answer"]
     assert forward.tools[0].schema == REFUND.input_schema
 
 

@@ -11,9 +11,9 @@ from itertools import pairwise
 import pytest
 
 from agentops.kernel.canonical import BadJSON, parse_json
-from agentops.llm.context import FINAL_SCHEMA, assemble, context_record
+from agentops.llm.context import ASK_SCHEMA, ASK_WORDS, FINAL_SCHEMA, assemble, context_record
 from agentops.llm.untrusted import session_marker
-from agentops.registry.planner import FinalAnswer, Malformed, ToolCall, Usage
+from agentops.registry.planner import FinalAnswer, Malformed, Question, ToolCall, Usage
 from tests.llm.conftest import KEY, MODELS
 from tests.llm.contexts import (
     LOOKUP,
@@ -80,6 +80,20 @@ def test_text_alone_is_a_final_answer(planner, stub):
     assert planner.propose(make_context()).proposal == FinalAnswer("We are sorry.")
 
 
+def test_question_is_for_a_person(planner, stub):
+    asked = {"question": "Which of the two orders?", "options": ["#1", "#2"]}
+    stub.script = [Says(calls=(("ask_person", json.dumps(asked)),))]
+    assert planner.propose(make_context()).proposal == Question("Which of the two orders?", ("#1", "#2"))
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"question": ""}, {"question": "\u200b"}, {"question": "x", "to": "y"}, {"question": 1}]
+)
+def test_question_that_cannot_be_asked_is_malformed(planner, stub, asked):
+    stub.script = [Says(calls=(("ask_person", json.dumps(asked)),))]
+    assert isinstance(planner.propose(make_context()).proposal, Malformed)
+
+
 def test_final_answer_tool_says_what_was_done(planner, stub):
     stub.script = [final(message="Done.", verified=["#W1 was damaged"], blocked=["refund"], left=["ask Alice"])]
     assert planner.propose(make_context()).proposal == FinalAnswer(
@@ -102,6 +116,7 @@ def test_request_carries_key_model_and_whole_tool_schemas(planner, stub, provide
         {"name": "close_ticket", "description": "Does close_ticket.", slot: CLOSE_SCHEMA},
         {"name": "issue_refund", "description": "Does issue_refund.", slot: REFUND_SCHEMA},
         {"name": "look_up_order", "description": "Does look_up_order.", slot: LOOKUP_SCHEMA},
+        {"name": "ask_person", "description": ASK_WORDS, slot: ASK_SCHEMA},
         {"name": "final_answer", "description": final_words, slot: FINAL_SCHEMA},
     ]
 

@@ -12,7 +12,7 @@ from tests.factories.toy import Toy
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Toy]:
+def toy(monkeypatch: pytest.MonkeyPatch) -> Toy:
     """The toy role as the only role of the installation."""
     toy = Toy()
     spec = toy.spec()
@@ -30,10 +30,15 @@ def agent(toy: Toy, cast: Cast) -> Agent:
     return create_agent(tenant_id=cast.tenant.pk, role=roles.get_role("toy"), name="Payer", actor="user:bob")
 
 
+@pytest.fixture
+def spoils_rows() -> None:
+    """For tests that spoil rows on purpose: their sessions are not audited."""
+
+
 @pytest.fixture(autouse=True)
 def every_session_is_audited(request: pytest.FixtureRequest) -> Iterator[None]:
     """After each test the rows of all its sessions must say what their streams say."""
-    if request.node.get_closest_marker("django_db") is None:
+    if request.node.get_closest_marker("django_db") is None or "spoils_rows" in request.fixturenames:
         yield
         return
     request.getfixturevalue("db")

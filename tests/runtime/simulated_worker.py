@@ -156,7 +156,7 @@ class Worker:
         elif tool == "ask":
             question = self.store.name("q")
             event = MachineEvent("person.asked", facts, {"question": question})
-            self._record(held, [event], steps=1, status=_S.WAITING_PERSON, question=question)
+            self._record(held, [event], as_decided=True, steps=1, status=_S.WAITING_PERSON, question=question)
             return True
         elif tool.startswith("look"):
             arguments = {"at": tool}
@@ -187,7 +187,7 @@ class Worker:
         action = f"{held.row.id}/{goal.name}"
         taken = any(call.key == action for call in self.store.calls.values())
         call = CallRow(self.store.name("c"), held.row.id, goal, action, _I.INTENDED, since=self.store.now)
-        yield self.rng.uniform(0.1, 2)
+        yield self.rng.choice([0.1, 1, 20])
         if taken:
             facts |= {"result": {"code": "ALREADY_DONE"}}
             self._record(held, [MachineEvent("call.refused", facts)], steps=1)
@@ -211,7 +211,7 @@ class Worker:
         return (yield from self._call(held, call))
 
     def _after_decision(self, held: Held, call: CallRow) -> Generator[float, None, bool]:
-        yield self.rng.uniform(0.1, 2)
+        yield self.rng.choice([0.1, 1, 20])
         refs = {"invocation": call.id, "request": call.request}
         if self.rng.random() < 0.15:
             # The record has changed since somebody agreed: the agreement is withdrawn, and asked for again.

@@ -39,8 +39,8 @@ TELL = ToolCall("note", {"text": "Told the customer."})
 Install = Callable[..., None]
 
 
-class Killed(BaseException):
-    """The worker's process ends here."""
+class Killed(KeyboardInterrupt):
+    """The worker's process ends here. Of all that a tool can raise, only this kind is not taken for its failure."""
 
 
 def pay(minor: int = 500) -> ToolCall:

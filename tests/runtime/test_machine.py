@@ -94,6 +94,27 @@ ILLEGAL: dict[str, tuple[list[MachineEvent], MachineEvent]] = {
     "an end with a call under way": (INTENDED, event("session.finished")),
     "an intent without a call": (OPENED, event("call.intended", key="k")),
     "an intent while people are asked": (ASKED, event("call.intended", invocation="i", key="k")),
+    "an intent before people have decided": (
+        [*ASKED, event("session.paused"), event("session.resumed"), event("session.claimed", fence=2)],
+        event("call.intended", invocation="i", key="k"),
+    ),
+    "an intent after a cancel was asked for": (
+        [*APPROVED, event("session.cancel_requested")],
+        event("call.intended", invocation="i", key="k", approved_by="alice"),
+    ),
+    "a request after a pause was asked for": (
+        [*OPENED, event("session.pause_requested")],
+        event("approval.requested", invocation="i", request="r"),
+    ),
+    "a retry after a cancel was asked for": (
+        [*INTENDED, event("session.cancel_requested")],
+        event("call.retried", invocation="i"),
+    ),
+    "a wish left to a worker that has nothing to find out": ([*ASKED], event("session.cancel_requested")),
+    "a pause for somebody else": (
+        [*OPENED, event("session.take_over_requested")],
+        MachineEvent("session.paused", {"for": "user:alice"}),
+    ),
     "an intent after a rejection": (
         [*ASKED, event("approval.rejected", invocation="i", request="r"), event("session.claimed", fence=2)],
         event("call.intended", invocation="i", key="k"),
@@ -171,6 +192,24 @@ def test_wish_waits_until_it_is_carried_out() -> None:
     assert (account.status, account.wanted) == ("paused", "")
 
 
+def test_wish_of_a_session_with_a_call_under_way_goes_through_a_worker() -> None:
+    asleep = [*INTENDED, event("session.sleeping"), event("session.take_over_requested")]
+    account = replay(asleep)
+    assert (account.status, account.wanted, account.taken_by) == ("queued", "take_over", "user:bob")
+    for later in (
+        event("session.claimed", fence=2),
+        event("call.unknown", invocation="i"),
+        MachineEvent("session.paused", {"for": "user:bob"}),
+    ):
+        advance(account, later)
+    assert (account.status, account.wanted, account.taken_by) == ("paused", "", "user:bob")
+
+
+def test_question_is_closed_when_the_session_stops_waiting_for_it() -> None:
+    account = replay([*OPENED, event("person.asked", question="q"), event("session.paused")])
+    assert account.question == ""
+
+
 CALLS, REQUESTS = ("i", "j", "k"), ("r", "s", "t")
 FACTS = st.fixed_dictionaries(
     {
@@ -184,6 +223,7 @@ FACTS = st.fixed_dictionaries(
     },
     optional={"approved_by": st.just("alice")},
 )
+BEYOND_THE_END = {"session.reopened", "call.reconciled", "budget.warned", "elevation.revoked"}
 REFS = st.fixed_dictionaries(
     {
         "invocation": st.sampled_from(CALLS),
@@ -266,7 +306,7 @@ class RandomStreams(RuleBasedStateMachine):
     def ended_sessions_only_come_back_by_being_reopened(self) -> None:
         for (_, before), (n, _) in pairwise(enumerate(self.statuses)):
             if before in ENDED:
-                assert self.kept[n].type in ("session.reopened", "call.reconciled", "budget.warned")
+                assert self.kept[n].type in BEYOND_THE_END
 
     @invariant()
     def one_call_at_a_time_and_none_left_at_the_end(self) -> None:

@@ -40,6 +40,9 @@ MUST_BE_REACHED = {
     "end: LOOP_SAME_OUTPUT",
     "end: NO_PROGRESS",
     "end: WORKER_LOST",
+    "end: paused for a person",
+    "end: waiting_approval for a person",
+    "end: waiting_person for a person",
 }
 
 
