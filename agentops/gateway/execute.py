@@ -36,11 +36,16 @@ class Done:
 
 @dataclass(frozen=True)
 class NotDone:
-    """The call certainly had no effect. ``retry_after`` is seconds, when the other side said so."""
+    """The call had no effect. ``retry_after`` is seconds, when the other side said so.
+
+    ``definite``: the other side refused it. Otherwise it knows nothing of the key, and a request that is still on its
+    way could take effect after all.
+    """
 
     refusal: Refusal
     retryable: bool = False
     retry_after: float | None = None
+    definite: bool = True
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,7 @@ def _ask(tool: ToolSpec, context: CallContext, words: str, breakers: Breakers | 
     if result is not None:
         return Done(_recordable(result, problem))
     refusal = Refusal(FailureKind.UNAVAILABLE, f"{words} It certainly had no effect.", "It is tried again.")
-    return NotDone(refusal, retryable=True)
+    return NotDone(refusal, retryable=True, definite=tool.reconcile_is_final)
 
 
 def _not_done(failure: ToolFailure | OutcomeUnknown) -> NotDone:

@@ -148,8 +148,10 @@ class ToolSpec:
 
     ``undo`` says in words how the effect is taken back; ``undo_call(arguments, result)`` returns the call
     (tool name and arguments) that does it, None when this one cannot be; ``undo_within`` is how long that
-    works after the call. ``key_lifetime`` is how long the system of record remembers an idempotency key; after
-    that neither asking about the key nor repeating the call proves anything, so a person has to look.
+    works after the call. ``reconcile_is_final``: asking about a key waits for a request with it that is still
+    under way, so that "it never took effect" stays true. ``key_lifetime`` is how long the system of record
+    remembers an idempotency key; after that neither asking about the key nor repeating the call proves anything,
+    so a person has to look.
     ``elevated`` tools may run only in a session that somebody elevated for their ``auth_scope``. ``refresh(context)``
     renews the tool's credentials; it is called once when a call ends in AUTH, which is then made once more.
     """
@@ -179,6 +181,7 @@ class ToolSpec:
     scoped: Mapping[str, str] = field(default_factory=dict)
     identity: tuple[str, ...] = ()
     versioned: bool = False
+    reconcile_is_final: bool = False
     key_lifetime: timedelta | None = None
     elevated: bool = False
     money_family: str = ""

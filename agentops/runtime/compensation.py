@@ -56,10 +56,11 @@ def next_undo(work: Work) -> Undo | None:
     tools = {tool for spec in work.role.processes if spec.name in failed for tool in spec.tools}
     done = Invocation.objects.filter(session_id=work.held.id, state=InvocationState.SUCCEEDED, tool__in=tools)
     for invocation in done.order_by("-position"):
-        if invocation.undo is None or (invocation.undo_until is not None and invocation.undo_until <= utcnow()):
+        if invocation.undo is None:
             continue
         call = ToolCall(invocation.undo["tool"], invocation.undo["arguments"], f"Takes back {invocation.tool}.")
-        if not _tried(work, call):
+        too_late = invocation.undo_until is not None and invocation.undo_until <= utcnow()
+        if not too_late and not _tried(work, call):
             return Undo(invocation.pk, call)
         _give_up(work, failed)
         return None

@@ -41,8 +41,9 @@ def _call(work: Work, invocation: IntendedCall, tool: ToolSpec, context: CallCon
 def recover(work: Work, invocation: IntendedCall, tool: ToolSpec, *, again: bool) -> bool:
     """Conclude a call whose worker did not come back: ask about its key, and make it only if it never was.
 
-    It is not made when ``again`` is False, or when the agent may no longer use the tool. Raises Interrupted when
-    somebody stepped in meanwhile; nothing was called then.
+    It is not made when ``again`` is False, or when the agent may no longer use the tool. A worker that was given up may
+    only be slow, and still at it: what never was may then still be. Raises Interrupted when somebody stepped in
+    meanwhile; nothing was called then.
     """
     began = time.monotonic()
     context = work.call_context(key=invocation.key, versions=invocation.versions)
@@ -51,10 +52,7 @@ def recover(work: Work, invocation: IntendedCall, tool: ToolSpec, *, again: bool
         return _ask_later(work, outcome, began)
     reach(CrashPoint.RECOVERY_ASKED)
     if isinstance(outcome, NotDone):
-        if not again and not work.held.surely_without_effect:
-            # A worker that was given up may only be slow, and still at it.
-            outcome = Unknown("Every worker that tried this stopped.")
-        elif not again:
+        if not again:
             outcome = NotDone(_NOT_CONTINUED)
         elif _withdrawn(work, tool):
             outcome = NotDone(_WITHDRAWN)
@@ -73,7 +71,7 @@ def _ask_later(work: Work, outcome: NotAsked, began: float) -> bool:
         wake_at=utcnow() + timedelta(seconds=outcome.retry_after),
         took=Took(worked_ms=round((time.monotonic() - began) * 1000)),
         attempt=False,
-        without_effect=work.held.surely_without_effect,
+        without_effect=not work.held.in_doubt,
     )
     return False
 
@@ -102,6 +100,7 @@ def _record_retry(work: Work, invocation: IntendedCall) -> None:
         record(work.held, [event], Took(attempts=work.held.attempts), as_decided=True)
 
 
+_MAY_STILL = "An earlier attempt whose end nobody saw may still take effect."
 _NOT_CONTINUED = Refusal("NOT_CONTINUED", "The session was stopped before it took effect.", "A person must do it.")
 _WITHDRAWN = Refusal(
     "POLICY",
@@ -132,22 +131,23 @@ def _conclude(work: Work, invocation: IntendedCall, tool: ToolSpec, outcome: Out
         _settle(work, invocation, tool, InvocationState.SUCCEEDED, outcome.result, took_ms)
         return True
     attempt = held.attempts + 1
+    certain = isinstance(outcome, NotDone) and outcome.definite and not held.in_doubt
     retryable = (isinstance(outcome, Unknown) and outcome.worth_asking) or (
         isinstance(outcome, NotDone) and outcome.retryable
     )
     if retryable and attempt < guards.MOST_ATTEMPTS:
         retry_after = outcome.retry_after if isinstance(outcome, NotDone) else None
         wait = guards.backoff_seconds(attempt, retry_after=retry_after, jitter=random.random())  # noqa: S311 - spreads load, guards nothing
-        certain = isinstance(outcome, NotDone)
         code = outcome.refusal.code if isinstance(outcome, NotDone) else FailureKind.UNKNOWN.value
         words = outcome.refusal.message if isinstance(outcome, NotDone) else outcome.words
         wake_at = utcnow() + timedelta(seconds=wait)
         sleep(held, code=code, words=words, wake_at=wake_at, took=Took(worked_ms=took_ms), without_effect=certain)
         return False
-    if isinstance(outcome, NotDone):
+    if isinstance(outcome, NotDone) and certain:
         _settle(work, invocation, tool, InvocationState.FAILED, outcome.refusal.as_json(), took_ms)
         return True
-    refusal = Refusal(FailureKind.UNKNOWN, outcome.words, "A person must check with the system of record.")
+    words = outcome.words if isinstance(outcome, Unknown) else f"{outcome.refusal.message} {_MAY_STILL}"
+    refusal = Refusal(FailureKind.UNKNOWN, words, "A person must check with the system of record.")
     _settle(work, invocation, tool, InvocationState.UNKNOWN, refusal.as_json(), took_ms)
     return True
 
@@ -183,10 +183,9 @@ def _settle(
     refs = {"invocation": str(invocation.pk)}
     events = [Event(name, work.actor, facts, refs, {"result": result})]
     if done and invocation.undoes is not None:
-        events.append(
-            Event("call.compensated", work.actor, {"by": str(invocation.pk)}, {"invocation": str(invocation.undoes)})
-        )
-        also.append(Statement("undone", statements.UNDONE, {"undone": invocation.undoes}))
+        compensated, undone = compensation_of(invocation.undoes, by=invocation.pk, actor=work.actor)
+        events.append(compensated)
+        also.append(undone)
     moved = (
         process.moved_by(work, invocation.tool, invocation.arguments, rationale=str(invocation.pk)) if done else None
     )
@@ -206,6 +205,12 @@ def _settle(
         outcome=outcome,
         sign=("", done),
     )
+
+
+def compensation_of(undone: UUID, *, by: UUID, actor: str) -> tuple[Event, Statement]:
+    """Return how it is recorded that the call ``undone`` was taken back by another one, in the statement of that."""
+    event = Event("call.compensated", actor, {"by": str(by)}, {"invocation": str(undone)})
+    return event, Statement("undone", statements.UNDONE, {"undone": undone})
 
 
 def undo_of(tool: ToolSpec, arguments: dict[str, Any], result: dict[str, Any]) -> tuple[Any, Any]:

@@ -34,7 +34,7 @@ def elevated_scopes(session: Session) -> list[str]:
 def elevate(*, session_id: UUID, scope: str, actor: str, reason: str, lasts: timedelta) -> Elevation:
     """Let the session use ``scope`` for ``lasts``. Raises CannotElevate."""
     session = Session.objects.select_for_update().get(pk=session_id)
-    words = storable(reason.strip(), most=300)
+    words = storable(reason.strip(), most=300)[:300]
     if not words or not timedelta(0) < lasts <= LONGEST:
         raise CannotElevate("An elevation needs a reason, and lasts at most 8 hours.")
     if scope not in elevated_scopes(session):

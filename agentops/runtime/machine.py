@@ -96,7 +96,7 @@ EVENTS: dict[str, Rule] = {
     "call.failed":                 Rule(_LIVE,         None,                _GONE,               _I.FAILED),
     "call.unknown":                Rule(_LIVE,         None,                _GONE,               _I.UNKNOWN),
     "call.reconciled":             Rule(_ANY,          None,                _UNSETTLED,          None),
-    "call.compensated":            Rule(_RUNNING,      None,                _DONE,               _I.COMPENSATED),
+    "call.compensated":            Rule(_ANY,          None,                _DONE,               _I.COMPENSATED),
 }
 # fmt: on
 

@@ -16,7 +16,7 @@ from agentops.ledger.append import Event
 from agentops.registry.roles import UnknownRole, get_role
 from agentops.registry.tool import CallContext, ToolSpec
 from agentops.runtime.control import note
-from agentops.runtime.effect import amount_returned, key_is_forgotten, undo_of
+from agentops.runtime.effect import amount_returned, compensation_of, key_is_forgotten, undo_of
 from agentops.runtime.intent import IntendedCall
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.record import conclude
@@ -104,7 +104,10 @@ def settle_by_person(*, invocation_id: UUID, actor: str, happened: bool, evidenc
 def _settle(
     call: Invocation, *, happened: bool, how: str, actor: str, result: dict[str, Any], tool: ToolSpec | None
 ) -> None:
-    """A call that had no effect gives back its key and its amount; one that had keeps them, and its undo if known."""
+    """A call that had no effect gives back its key and its amount; one that had keeps them, and its undo if known.
+
+    When it was to take back another call, that one counts as taken back from then on.
+    """
     session = Session.objects.select_for_update().get(pk=call.session_id)
     fresh = Invocation.objects.get(pk=call.pk)
     if fresh.state != InvocationState.UNKNOWN:
@@ -123,4 +126,9 @@ def _settle(
         "outcome": tool.outcome if happened and tool is not None else "",
     }
     payload = {"arguments": fresh.arguments, "result": result}
-    note(session, [Event("call.reconciled", actor, facts, {"invocation": str(fresh.pk)}, payload)], also)
+    events = [Event("call.reconciled", actor, facts, {"invocation": str(fresh.pk)}, payload)]
+    if happened and fresh.undoes is not None:
+        compensated, undone = compensation_of(fresh.undoes, by=fresh.pk, actor=actor)
+        events.append(compensated)
+        also.append(undone)
+    note(session, events, also)

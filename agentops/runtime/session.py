@@ -46,7 +46,8 @@ class Folded:
     """What a stream's events add up to.
 
     ``proposed`` waits to be carried out, ``proposer`` is who proposed the call that is unfinished.
-    ``surely_without_effect``: the intended call was tried and certainly had none.
+    ``in_doubt``: an attempt at the intended call, of a worker that was lost or a request that got no answer, may still
+    take effect.
     ``stopped_at`` is the position at which it began to stop: what was intended before is not made any more.
     ``signs`` has for each observation the digest of what the planner said ("" for a call), and whether it wrote.
     """
@@ -60,7 +61,7 @@ class Folded:
     proposer: str = ""
     reopened: Reopened | None = None
     processes: dict[str, ProcessState] = field(default_factory=dict)
-    surely_without_effect: bool = False
+    in_doubt: bool = False
 
 
 @dataclass
@@ -161,9 +162,11 @@ def _note(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
     elif kind in _SESSION_ENDS:
         folded.reopened = folded.proposed = None
     elif kind == "session.sleeping":
-        folded.surely_without_effect = bool(facts.get("without_effect"))
+        folded.in_doubt = folded.in_doubt or facts.get("without_effect") is False
+    elif kind == "call.intended":
+        folded.in_doubt = False
     elif kind == "session.lease_expired":
-        folded.surely_without_effect = False
+        folded.in_doubt = True
     elif kind in ("process.began", "process.moved"):
         folded.processes[facts["process"]] = ProcessState(facts["version"], facts["to"])
     elif kind in ("process.failed", "process.compensated"):

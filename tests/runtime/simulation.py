@@ -41,6 +41,7 @@ class Simulation:
         self.store = Store(reached=self.reached)
         self.vendor = Vendor(self.rng, self.reached)
         self.deadly = self.rng.choice([0.01, 0.01, 0.01, 0.3])
+        self.meddling = self.rng.choice([0.0, 0.02, 0.1])
         self.people_leave = self.rng.random() < 0.4
         self._due: list[tuple[float, int, Iterator[float], bool]] = []
         self._number = 0
@@ -53,7 +54,7 @@ class Simulation:
             self._start(self._worker(f"w{n}"), mortal=True)
         self._start(self._every(20, self._sweep), mortal=False)
         self._start(self._every(8, self._operate), mortal=False)
-        self._start(self._every(40, self._decide), mortal=False)
+        self._start(self._every(150, self._decide), mortal=False)
         self._start(self._every(300, self._look_at_books), mortal=False)
         while self._due and self._due[0][0] < END and not (self.store.now > TROUBLE and self.store.all_ended()):
             self._next()
@@ -88,7 +89,7 @@ class Simulation:
         if self.store.frozen_by:
             self.store.switch("")
         for row in self.store.sessions.values():
-            if self.people_leave and row.status not in ENDED | {_S.PAUSED}:
+            if self.people_leave and row.status in (_S.QUEUED, _S.RUNNING):
                 self._step_in(row, self.rng.choice([Wish.PAUSE, Wish.TAKE_OVER]))
 
     def _worker(self, name: str) -> Iterator[float]:
@@ -138,7 +139,7 @@ class Simulation:
         row = self.rng.choice(live)
         if row.status is _S.PAUSED and (self.vendor.calm or self.rng.random() < 0.5):
             self._continue(row)
-        elif not self.vendor.calm and self.rng.random() < 0.08:
+        elif not self.vendor.calm and self.rng.random() < self.meddling:
             self._step_in(row, self.rng.choice([Wish.PAUSE, Wish.PAUSE, Wish.TAKE_OVER, Wish.CANCEL]))
 
     def _nobody_is_there(self) -> bool:

@@ -173,12 +173,12 @@ def test_frozen_sessions_are_not_claimed_and_others_are(toy: Toy, agent: Agent, 
 
 
 def test_lifting_takes_two_people_and_a_reason(toy: Toy, agent: Agent) -> None:
-    made = freeze("tenant", agent)
+    made = freezing.freeze(tenant_id=agent.tenant_id, agent_id=None, tool="", actor=BOB, reason="Too much. " * 99)
     with pytest.raises(CannotLift):
         freezing.lift(freeze_id=made.pk, actor=EVE)
     with pytest.raises(CannotLift):
         freezing.ask_to_lift(freeze_id=made.pk, actor=BOB, reason=" ")
-    freezing.ask_to_lift(freeze_id=made.pk, actor=BOB, reason="All is well.")
+    freezing.ask_to_lift(freeze_id=made.pk, actor=BOB, reason="All is well. " * 99)
     with pytest.raises(CannotLift):
         freezing.lift(freeze_id=made.pk, actor=BOB)
     freezing.lift(freeze_id=made.pk, actor=EVE)

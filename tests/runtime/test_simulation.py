@@ -42,7 +42,6 @@ MUST_BE_REACHED = {
     "end: WORKER_LOST",
     "end: paused for a person",
     "end: waiting_approval for a person",
-    "end: waiting_person for a person",
 }
 
 
