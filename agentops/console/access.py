@@ -20,6 +20,12 @@ TENANT_KEY = "tenant"
 STARTERS = frozenset({Role.SUPPORT, Role.ADMIN})
 """Who may give work to agents."""
 
+OPERATORS = frozenset({Role.SUPPORT, Role.ADMIN})
+"""Who may pause, take over, answer and end sessions; everybody else of the tenant reads."""
+
+ELEVATORS = frozenset({Role.ADMIN})
+"""Who may let a session use an elevated scope."""
+
 P = ParamSpec("P")
 
 
@@ -36,6 +42,21 @@ class Reader:
     def may_start(self) -> bool:
         """Whether the person may start sessions here."""
         return bool(self.roles & STARTERS)
+
+    @property
+    def may_operate(self) -> bool:
+        """Whether the person may step in while agents work here."""
+        return bool(self.roles & OPERATORS)
+
+    @property
+    def may_elevate(self) -> bool:
+        """Whether the person may give and take back elevated scopes."""
+        return bool(self.roles & ELEVATORS)
+
+    @property
+    def actor(self) -> str:
+        """The person's name as the ledger writes it."""
+        return f"user:{self.person.get_username()}"
 
 
 class _Known(HttpRequest):

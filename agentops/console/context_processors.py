@@ -1,6 +1,6 @@
 """The frame around every page of a signed-in person."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -8,6 +8,8 @@ from django.utils.functional import SimpleLazyObject
 
 from agentops.console.access import Reader, reader_of
 from agentops.console.marks import Option
+from agentops.console.operations.presenters import Standing
+from agentops.console.operations.standing import standing_of
 from agentops.console.ports import approval_desk
 from agentops.console.presenters import NavItem, Shell, Theme
 from agentops.kernel.clock import utcnow
@@ -19,19 +21,39 @@ _PLACES = (
     ("Home", "home", "home"),
     ("Approvals", "approval_queue", "inbox"),
     ("Sessions", "session_list", "steps"),
+    ("Operations", "operations", "power"),
     ("Admin", "admin:index", "sliders"),
 )
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """Return ``shell`` for people of a tenant, and nothing for everybody else and for the admin's own pages.
+    """Return ``shell`` and ``standing`` for people of a tenant; nothing for others and for the admin's own pages.
 
-    It is read when a template asks for it, so that fragments do not pay for it.
+    They are read when a template asks for them, so that fragments do not pay for them.
     """
     if request.path_info.startswith(reverse("admin:index")):
         return {}
     reader = reader_of(request)
-    return {} if reader is None else {"shell": SimpleLazyObject(lambda: _shell(request, reader))}
+    if reader is None:
+        return {}
+    return {
+        "shell": SimpleLazyObject(lambda: _shell(request, reader)),
+        "standing": SimpleLazyObject(lambda: standing_for(request, reader)),
+    }
+
+
+class _Known(HttpRequest):
+    """A request that remembers what stands out, so that one request asks once."""
+
+    agentops_standing: Standing
+
+
+def standing_for(request: HttpRequest, reader: Reader) -> Standing:
+    """Return what stands out of the operations of the reader's tenant, as of the first time the request asked."""
+    known = cast("_Known", request)
+    if not hasattr(known, "agentops_standing"):
+        known.agentops_standing = standing_of(reader)
+    return known.agentops_standing
 
 
 def theme_of(request: HttpRequest) -> Theme:
@@ -61,4 +83,5 @@ def _place(request: HttpRequest, reader: Reader, label: str, name: str, icon: st
     url = reverse(name)
     current = request.path == url if name == "home" else request.path.startswith(url)
     waiting = approval_desk().turn_count(reader.person, reader.tenant.pk) if name == "approval_queue" else None
-    return NavItem(label=label, url=url, icon=icon, current=current, waiting=waiting)
+    count = standing_for(request, reader).to_look_at if name == "operations" else 0
+    return NavItem(label=label, url=url, icon=icon, current=current, waiting=waiting, count=count)

@@ -15,6 +15,7 @@ from agentops.kernel.canonical import loads
 from agentops.ledger.models import LedgerEvent
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.states import ENDED, SessionStatus
+from agentops.tenancy.models import Freeze
 
 PAGE = 30
 EVENTS_A_PAGE = 200
@@ -25,12 +26,17 @@ LONGEST_RUN = timedelta(days=7)
 
 @dataclass(frozen=True)
 class SessionFilter:
-    """What the list is restricted to; empty values restrict nothing. ``text`` is looked for in title and requester."""
+    """What the list is restricted to; empty values restrict nothing.
+
+    ``text`` is looked for in title and requester, and may be an incident code. ``status`` may also be ``open`` (not
+    ended), ``mine`` (taken over by ``actor``) and ``frozen``.
+    """
 
     text: str = ""
     status: str = ""
     outcome: str = ""
     stop: str = ""
+    actor: str = ""
 
     @property
     def active(self) -> bool:
@@ -47,22 +53,49 @@ def sessions_of(tenant_id: UUID) -> QuerySet[Session]:
     )
 
 
-def session_page(tenant_id: UUID, chosen: SessionFilter, *, after: UUID | None) -> tuple[list[Session], bool]:
+@dataclass(frozen=True)
+class Frozen:
+    """What of a tenant no worker takes at the moment: all of it, or the sessions of some agents."""
+
+    everything: bool
+    agents: frozenset[UUID]
+
+    def covers(self, session: Session) -> bool:
+        """Whether the session waits for a freeze to be lifted."""
+        return session.status == SessionStatus.QUEUED and (self.everything or session.agent_id in self.agents)
+
+
+def frozen_in(tenant_id: UUID) -> Frozen:
+    """Return what the active freezes keep from the workers; one of a tool keeps no session from them."""
+    rows = Freeze.objects.filter(Q(tenant=None) | Q(tenant=tenant_id), tool="", lifted_at=None)
+    agents = list(rows.values_list("agent_id", flat=True))
+    return Frozen(None in agents, frozenset(agent for agent in agents if agent is not None))
+
+
+def session_page(
+    tenant_id: UUID, chosen: SessionFilter, frozen: Frozen, *, after: UUID | None
+) -> tuple[list[Session], bool]:
     """Return at most 30 sessions older than ``after``, and whether there are more."""
-    found = sessions_of(tenant_id).filter(_matching(chosen))
+    found = sessions_of(tenant_id).filter(_matching(chosen, frozen))
     if after is not None:
         found = found.filter(id__lt=after)
     rows = list(found[: PAGE + 1])
     return rows[:PAGE], len(rows) > PAGE
 
 
-def _matching(chosen: SessionFilter) -> Q:
+def _matching(chosen: SessionFilter, frozen: Frozen) -> Q:
     found = Q()
     if chosen.text:
         words = Q(title__icontains=chosen.text) | Q(requester__icontains=chosen.text)
-        found &= words | Q(subject_id=chosen.text) | Q(customer_id=chosen.text)
+        code = Q(stop_code=chosen.text.upper())
+        found &= words | code | Q(subject_id=chosen.text) | Q(customer_id=chosen.text)
     if chosen.status == "open":
         found &= ~Q(status__in=sorted(ENDED))
+    elif chosen.status == "mine":
+        found &= Q(taken_by=chosen.actor)
+    elif chosen.status == "frozen":
+        found &= Q(status=SessionStatus.QUEUED)
+        found &= Q() if frozen.everything else Q(agent_id__in=frozen.agents)
     elif chosen.status:
         found &= Q(status=chosen.status)
     if chosen.outcome:

@@ -102,7 +102,7 @@ def _retire_one(made: Freeze, call: Invocation) -> None:
         # The request is locked before the session, as in deciding; what was withdrawn in vain is undone.
         events, concluded = withdrawal(call, refusal, actor=made.frozen_by)
         session = Session.objects.select_for_update().get(pk=call.session_id)
-        if False:
+        if session.status not in _UNHELD or awaiting(session.pk) != call:
             raise _MovedOn
         move(session, events, SessionStatus.QUEUED, also=[concluded])
 

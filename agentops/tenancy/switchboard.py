@@ -12,7 +12,7 @@ The trigger fires at commit, so that a long transaction of an admin does not hol
 import pgtrigger
 from django.db import connection
 
-EPOCH = "(SELECT epoch FROM switchboard WHERE id = 1)"
+EPOCH = "coalesce((SELECT epoch FROM switchboard WHERE id = 1), 0)"
 """SQL for the present epoch, inside another statement."""
 
 BUMP = """

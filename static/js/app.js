@@ -146,6 +146,21 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (reads || main.querySelector("details[open]") || !getSelection().isCollapsed) event.preventDefault();
 });
 
+// What was turned down comes back as the page that says why, with what was typed; it is shown like any other answer.
+// What goes with a step in is the whole page, so the focus starts again at its top rather than nowhere.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if ([409, 422].includes(event.detail.xhr.status)) {
+    event.detail.shouldSwap = true;
+    event.detail.isError = false;
+  }
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  const main = document.getElementById("main");
+  if (event.detail.target.id !== "main" || document.activeElement !== document.body) return;
+  (main.querySelector("[aria-invalid], #turned-down") ?? main).focus({ preventScroll: true });
+  main.querySelector("#turned-down, .error")?.scrollIntoView({ block: "center" });
+});
+
 // A fragment that was answered from another address is the sign-in page: go there instead of showing it inside.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr, pathInfo } = event.detail;

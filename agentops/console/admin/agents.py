@@ -18,7 +18,7 @@ from agentops.runtime.models import Session
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.queries import tenants_of
 
-LIMITS = ("instructions", "max_steps", "max_seconds", "max_cost_micro")
+LIMITS = ("instructions", "max_steps", "max_seconds", "max_cost_micro", "max_tokens", "max_identical")
 
 
 class VersionInline(TabularInline):  # type: ignore[misc]  # unfold is untyped

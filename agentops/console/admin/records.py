@@ -1,28 +1,67 @@
-"""What the program records, to be read: sessions, writes, daily sums, and the ledger without its payloads."""
+"""What the program records, to be read: sessions, writes, daily sums, and the ledger without its payloads.
+
+Of a session its priority can be changed, which the session's own stream tells of.
+"""
 
 from typing import Any
 from uuid import UUID
 
-from django.contrib import admin
-from django.db.models import QuerySet
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from agentops.console.admin.scoped import ReadOnlyAdmin
+from agentops.console.admin.scoped import ReadOnlyAdmin, ScopedAdmin
 from agentops.console.codes import as_uuid
 from agentops.ledger.models import LedgerRow
+from agentops.runtime.control import CannotControl, set_priority
 from agentops.runtime.models import Invocation, MoneyWindow, Session
+from agentops.runtime.states import ENDED
+
+
+class PriorityForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    """How urgent a session is that has not ended."""
+
+    class Meta:
+        model = Session
+        fields = ("priority",)
+
+    def clean_priority(self) -> int:
+        """Refuse a session that has ended."""
+        if self.instance.status in ENDED:
+            raise forms.ValidationError("The session has ended.")
+        return int(self.cleaned_data["priority"])
 
 
 @admin.register(Session)
-class SessionAdmin(ReadOnlyAdmin):
-    """Sessions; their pages in the console tell more."""
+class SessionAdmin(ScopedAdmin):
+    """Sessions; their pages in the console tell more. Only their priority can be changed."""
 
-    list_display = ("title", "status", "outcome", "stop_code", "agent_version", "created_at")
+    form = PriorityForm
+    list_display = ("title", "status", "outcome", "stop_code", "priority", "agent_version", "created_at")
     list_filter = ("status", "outcome", "stop_code", "role")
     list_select_related = ("agent_version__agent",)
     search_fields = ("title", "requester", "subject_id", "customer_id")
     ordering = ("-id",)
     show_full_result_count = False
+    readonly_fields = tuple(field.name for field in Session._meta.concrete_fields if field.name != "priority")  # noqa: SLF001 - Django's public interface to a model's fields
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Sessions are started in the console."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """A session stays: its record does."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Session, form: "forms.ModelForm[Session]", change: bool) -> None:
+        """Rank the session anew through the operation that records it; nothing else of it is written."""
+        if "priority" not in form.changed_data:
+            return
+        try:
+            set_priority(session_id=obj.pk, actor=f"user:{request.user.get_username()}", priority=obj.priority)
+        except CannotControl as error:
+            self.message_user(request, f"{error.message} {error.next_step}", messages.ERROR)
 
 
 @admin.register(Invocation)

@@ -27,7 +27,7 @@ class TenantForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at r
 
     class Meta:
         model = Tenant
-        fields = ("slug", "name", "timezone")
+        fields = ("slug", "name", "timezone", "max_running", "max_starts_hour", "max_day_micro")
 
 
 class MembershipInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
