@@ -233,6 +233,12 @@ class TicketAdmin(DeskAdmin):
     list_filter = ("tenant", "status")
     inlines = (MessageInline,)
 
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save; a status that a person set is no agent's to take back."""
+        if "status" in form.changed_data:
+            obj.status_key = ""
+        super().save_model(request, obj, form, change)
+
 
 @admin.register(models.TicketMessage)
 class TicketMessageAdmin(DeskAdmin):

@@ -262,7 +262,9 @@ class TicketStatus(models.TextChoices):
 class Ticket(Owned):
     """A customer's request. ``source_key`` is its identity in the file or mailbox it came from.
 
-    ``taken_at`` is when work on it began, None while it waits.
+    ``taken_at`` is when work on it began, None while it waits. ``status_key`` is the operation that set the
+    status, empty when a person did. ``taken_back`` counts what was taken back on it: after that the same text
+    may rightly be written again.
     """
 
     ref = models.CharField(max_length=REF_LENGTH)
@@ -272,6 +274,8 @@ class Ticket(Owned):
     body = models.TextField()
     received_at = models.DateTimeField()
     status = models.CharField(max_length=16, choices=TicketStatus, default=TicketStatus.OPEN)
+    status_key = models.CharField(max_length=200, blank=True, db_default="", editable=False)
+    taken_back = models.PositiveIntegerField(db_default=0, editable=False)
     source_key = models.CharField(max_length=200)
     opened_at = models.DateTimeField(auto_now_add=True)
     taken_at = models.DateTimeField(null=True, blank=True)

@@ -31,6 +31,10 @@ GRANTS = (
     GrantDefault("change_customer_address", Dial.ASK),
     GrantDefault("return_delivered_items", Dial.ASK),
     GrantDefault("exchange_delivered_items", Dial.ASK),
+    GrantDefault("recall_reply", Dial.AUTONOMOUS),
+    GrantDefault("discard_draft", Dial.AUTONOMOUS),
+    GrantDefault("restore_ticket_status", Dial.ASK),
+    GrantDefault("stop_payout", Dial.ASK),
 )
 
 QUEUES = (

@@ -9,6 +9,7 @@ from support_agent.connectors import owner_of
 from support_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from support_agent.playbook import Playbook
 from support_agent.policy import BUDGET, GRANTS, QUEUES
+from support_agent.processes import PROCESSES
 from support_agent.prompts import INSTRUCTIONS
 from support_agent.tools import TOOLS
 
@@ -43,4 +44,5 @@ ROLE = RoleSpec(
     take_subjects=take_subjects,
     owner_of=owner_of,
     fallback=hand_over,
+    processes=PROCESSES,
 )

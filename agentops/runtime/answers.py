@@ -6,7 +6,8 @@ from typing import Any
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.planner import FinalAnswer, Observation, ObservationStatus, PlanContext, ToolCall, Turn, Usage
 
-OUTCOMES = ("escalated", "refunded", "changed", "answered")
+HANDED_OVER = "escalated"
+OUTCOMES = (HANDED_OVER, "refunded", "changed", "answered")
 """What a session can have achieved; the first that holds is shown, since it is what somebody must act on."""
 
 

@@ -28,7 +28,7 @@ from agentops.registry.planner import (
     Turn,
 )
 from agentops.runtime import guards, process, statements
-from agentops.runtime.answers import outcome_of
+from agentops.runtime.answers import HANDED_OVER, outcome_of
 from agentops.runtime.effect import perform
 from agentops.runtime.intent import Intended, Parked, Write, decide_write, judge
 from agentops.runtime.record import Leaving, Took, end, observe, or_interrupted, record, usage_facts
@@ -243,7 +243,7 @@ def _no_end_yet(work: Work) -> Refusal | None:
             "Send the reply or hand over to a person first, then finish.",
         )
     unfinished = process.unfinished(work)
-    if not unfinished:
+    if not unfinished or HANDED_OVER in work.held.achieved:
         return None
     words = f"These processes are not at an end: {', '.join(unfinished)}."
     return Refusal("PROCESS", words, "Take the next step of the process, or hand over.")

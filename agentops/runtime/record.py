@@ -176,10 +176,11 @@ def stands_elsewhere(held: Held) -> bool:
     Not to be called in a transaction that a failed statement has ended.
     """
     found = fetch_one(statements.WHERE_IT_STANDS, {"session": held.id, "fence": held.fence})
-    if found is None:
+    # An operator takes no steps: where some were taken a second worker acts under the same lease.
+    if found is None or found[0] != held.steps:
         raise StaleStream(f"session {held.id} is held by somebody else")
     before = (held.position, held.epoch)
-    held.position, held.wanted, held.taken_by, held.priority, held.epoch = found
+    _, held.position, held.wanted, held.taken_by, held.priority, held.epoch = found
     return before != (held.position, held.epoch)
 
 

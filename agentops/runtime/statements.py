@@ -76,7 +76,7 @@ LEAVE = f"UPDATE session SET {_COUNTERS}, {_LEFT} {_STILL_MINE} {_NOW_AT}"  # no
 LEAVE_AS_DECIDED = f"UPDATE session SET {_COUNTERS}, {_LEFT} {_STILL_MINE} {_AS_DECIDED} {_NOW_AT}"  # noqa: S608 - constants only
 
 WHERE_IT_STANDS = f"""
-SELECT position, wanted, taken_by, priority, {EPOCH} AS epoch FROM session
+SELECT steps, position, wanted, taken_by, priority, {EPOCH} AS epoch FROM session
 WHERE id = %(session)s AND fence = %(fence)s AND status = 'running'"""  # noqa: S608 - constants only
 
 MOVE = """

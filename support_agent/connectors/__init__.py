@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from support_agent import models
 from support_agent.connectors.embedded import EmbeddedDesk
 from support_agent.connectors.port import Desk
+from support_agent.connectors.reading import payout_record, payout_row
 
 _DESK = EmbeddedDesk()
 
@@ -19,7 +20,7 @@ def desk() -> Desk:
 def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
     """Return the customer whom a record belongs to, None when there is no such record in the tenant.
 
-    ``kind`` is ``order``, ``payment_method`` or ``ticket``. Raises ValueError for any other.
+    ``kind`` is ``order``, ``payment_method``, ``ticket`` or ``payout``. Raises ValueError for any other.
     """
     rows: QuerySet[models.Order] | QuerySet[models.PaymentMethod] | QuerySet[models.Ticket]
     match kind:
@@ -29,6 +30,10 @@ def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
             rows = models.PaymentMethod.objects.filter(tenant_id=tenant_id, ref=record_id)
         case "ticket":
             rows = models.Ticket.objects.filter(tenant_id=tenant_id, ref=record_id)
+        case "payout":
+            payout = payout_row(tenant_id, record_id)
+            method = payout_record(payout).method_ref if payout is not None else ""
+            rows = models.PaymentMethod.objects.filter(tenant_id=tenant_id, ref=method)
         case _:
             raise ValueError(f"the desk has no records of kind {kind!r}")
     return rows.values_list("customer__ref", flat=True).first()

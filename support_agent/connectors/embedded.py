@@ -1,12 +1,13 @@
 """The embedded desk: the port on this program's own PostgreSQL tables.
 
-Rows are locked in one order (operation key, customer, payment methods by ref, order, ticket), so two
-writes wait for each other and never deadlock.
+Rows are locked in one order (operation key, operation to be stopped, customer, payment methods by ref, order,
+ticket, message), so two writes wait for each other and never deadlock.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
@@ -21,24 +22,31 @@ from support_agent.connectors.port import (
     ChangeCustomerAddress,
     ChangeItems,
     CreditCustomer,
+    DiscardDraft,
     ExchangeItems,
+    RecallReply,
     RefundOrder,
+    RestoreStatus,
+    StopPayout,
     TicketWrite,
     Write,
 )
+from support_agent.connectors.recall import Recall, recall_reply
 from support_agent.connectors.records import Customer, Order, Passage, Product
 from support_agent.connectors.rules import plan
 from support_agent.connectors.search import search_articles
+from support_agent.connectors.stopping import Stop, stop_payout
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """A snapshot and the rows it was read from."""
+    """The rows that a write is about."""
 
-    snapshot: Snapshot
     customer: models.Customer | None
     order: models.Order | None
     ticket: models.Ticket | None
+    written: models.TicketMessage | None
+    payout: models.DeskOperation | None
 
 
 @contextmanager
@@ -91,7 +99,8 @@ class EmbeddedDesk:
     @_answering()
     def preview(self, context: CallContext, write: Write) -> Preview:
         """Return what ``write`` would do, from one consistent state. Raises ToolFailure."""
-        return plan(_read(context, write, lock=False).snapshot, write).preview
+        snapshot, _ = _read(context, write, lock=False)
+        return plan(snapshot, write).preview
 
     def write(self, context: CallContext, write: Write) -> Result:
         """Carry ``write`` out once for the context's key. Raises ToolFailure or OutcomeUnknown.
@@ -132,9 +141,9 @@ def _carry_out(context: CallContext, write: Write, fingerprint: bytes) -> Result
         if bytes(operation.arguments_digest) != fingerprint:
             raise conflict("This idempotency key was used for another call.")
         return _result_of(operation)
-    rows = _read(context, write, lock=True)
-    _require_versions(context, rows.snapshot)
-    done = plan(rows.snapshot, write)
+    snapshot, rows = _read(context, write, lock=True)
+    _require_versions(context, snapshot)
+    done = plan(snapshot, write)
     _apply(context, rows, done)
     record_result(context, done)
     return done.result
@@ -184,29 +193,47 @@ def _result_of(operation: models.DeskOperation) -> Result:
     return dict(operation.result)
 
 
-def _read(context: CallContext, write: Write, *, lock: bool) -> _Rows:
-    customer = reading.customer_row(context.tenant_id, context.customer_id, lock=lock and not _is_ticket(write))
-    record = None
-    if customer is not None:
-        record = reading.customer_record(customer, lock=lock and not _is_ticket(write))
-    order = ticket = None
-    if customer is not None and not isinstance(write, TicketWrite | CreditCustomer | ChangeCustomerAddress):
-        order = reading.order_row(customer, write.order_ref, lock=lock)
-    if isinstance(write, TicketWrite):
-        ticket = reading.ticket_row(context.tenant_id, context.subject_id, lock=lock)
+def _read(context: CallContext, write: Write, *, lock: bool) -> tuple[Snapshot, _Rows]:
+    payout = None
+    if isinstance(write, StopPayout):
+        payout = reading.payout_row(context.tenant_id, write.payout_ref, lock=lock)
+    of_ticket = isinstance(write, TicketWrite)
+    customer = reading.customer_row(context.tenant_id, context.customer_id, lock=lock and not of_ticket)
+    record = None if customer is None else reading.customer_record(customer, lock=lock and not of_ticket)
+    order_ref = _order_ref(write, payout)
+    order = reading.order_row(customer, order_ref, lock=lock) if customer is not None and order_ref else None
+    ticket = reading.ticket_row(context.tenant_id, context.subject_id, lock=lock) if of_ticket else None
+    written = None
+    if ticket is not None and isinstance(write, RecallReply | DiscardDraft):
+        written = reading.written_row(ticket, write.reply_ref if isinstance(write, RecallReply) else write.draft_ref)
+    rows = _Rows(customer, order, ticket, written, payout)
+    return _snapshot(context, write, rows, record), rows
+
+
+def _order_ref(write: Write, payout: models.DeskOperation | None) -> str:
+    if isinstance(write, StopPayout):
+        return reading.payout_record(payout).order_ref if payout is not None else ""
+    return "" if isinstance(write, TicketWrite | CreditCustomer | ChangeCustomerAddress) else write.order_ref
+
+
+def _snapshot(context: CallContext, write: Write, rows: _Rows, customer: Customer | None) -> Snapshot:
     named = write.new_item_refs if isinstance(write, ChangeItems | ExchangeItems) else ()
-    snapshot = Snapshot(
+    ticket = rows.ticket
+    return Snapshot(
         now=context.now,
-        customer=record,
-        order=None if order is None or record is None else reading.order_record(order, record.ref),
+        key=context.idempotency_key,
+        customer=customer,
+        order=None if rows.order is None or customer is None else reading.order_record(rows.order, customer.ref),
         ticket=None if ticket is None else reading.ticket_record(ticket),
         variants=reading.variants(context.tenant_id, named) if named else {},
+        written=None if rows.written is None else reading.written_record(rows.written),
+        change=(
+            reading.status_change(ticket, write.change_ref)
+            if ticket is not None and isinstance(write, RestoreStatus)
+            else None
+        ),
+        payout=None if rows.payout is None else reading.payout_record(rows.payout),
     )
-    return _Rows(snapshot, customer, order, ticket)
-
-
-def _is_ticket(write: Write) -> bool:
-    return isinstance(write, TicketWrite)
 
 
 def _require_versions(context: CallContext, snapshot: Snapshot) -> None:
@@ -220,10 +247,11 @@ def _apply(context: CallContext, rows: _Rows, done: Plan) -> None:
     key = context.idempotency_key
     if rows.customer is not None:
         _apply_to_customer(rows.customer, done)
-    if rows.order is not None:
+    if rows.order is not None and not done.stops:
         _apply_to_order(rows.order, done, key)
     if rows.ticket is not None:
         _apply_to_ticket(context, rows.ticket, done)
+    _take_back(context, rows, done)
 
 
 def _apply_to_customer(row: models.Customer, done: Plan) -> None:
@@ -255,8 +283,15 @@ def _apply_to_order(row: models.Order, done: Plan, key: str) -> None:
 
 
 def _apply_to_ticket(context: CallContext, row: models.Ticket, done: Plan) -> None:
-    if done.ticket_status:
-        models.Ticket.objects.filter(pk=row.pk).update(status=done.ticket_status)
+    changes: dict[str, Any] = {}
+    if done.ticket_status and done.ticket_status != row.status:
+        changes = {"status": done.ticket_status, "status_key": context.idempotency_key}
+    if done.discards or done.takes_status_back:
+        changes["taken_back"] = F("taken_back") + 1
+    if changes:
+        # At most once a transaction: PostgreSQL checks the keys of a row that is updated again, and thereby locks
+        # the customer after the ticket.
+        models.Ticket.objects.filter(pk=row.pk).update(**changes)
     models.TicketMessage.objects.bulk_create(
         models.TicketMessage(
             tenant_id=row.tenant_id,
@@ -269,3 +304,17 @@ def _apply_to_ticket(context: CallContext, row: models.Ticket, done: Plan) -> No
         )
         for message in done.messages
     )
+
+
+def _take_back(context: CallContext, rows: _Rows, done: Plan) -> None:
+    """Take back what the plan names, by the operations that people use as well."""
+    if done.stops and rows.payout is not None:
+        stopped = stop_payout(operation_id=rows.payout.pk, by="", now=context.now)
+        if stopped is not Stop.STOPPED:
+            raise conflict(f"The payout cannot be stopped: {stopped.value}.", "payout_id")
+    if done.recalls and rows.written is not None:
+        recalled = recall_reply(message_id=rows.written.pk, now=context.now)
+        if recalled is not Recall.RECALLED:
+            raise conflict(f"The reply cannot be recalled: {recalled.value}.", "reply_id")
+    if done.discards and rows.written is not None and not rows.written.delete()[0]:
+        raise conflict("The draft was deleted meanwhile.", "draft_id")

@@ -11,13 +11,14 @@ from support_agent.connectors.plan import (
     invalid,
     known_customer,
     known_order,
+    missing,
     own_method,
     settle,
     target_of,
     versions_of,
 )
-from support_agent.connectors.port import CreditCustomer, RefundOrder
-from support_agent.connectors.records import REFUND, Entry, Method, Order
+from support_agent.connectors.port import CreditCustomer, RefundOrder, StopPayout
+from support_agent.connectors.records import REFUND, Entry, Method, Order, Payout
 
 STOP_WINDOW = timedelta(hours=24)
 
@@ -58,6 +59,7 @@ def plan_refund(snapshot: Snapshot, write: RefundOrder) -> Plan:
             "currency": order.currency,
             "refunded_minor": refunded.minor,
             "refundable_minor": left.minor,
+            "payout_id": snapshot.key,
         },
         entries=(Entry(REFUND, write.amount.minor, method.ref),),
         balances=balances,
@@ -107,9 +109,60 @@ def plan_credit(snapshot: Snapshot, write: CreditCustomer) -> Plan:
             "amount_minor": write.amount.minor,
             "currency": write.amount.currency,
             "balance_minor": balances[method.ref],
+            "payout_id": snapshot.key,
         },
         balances=balances,
         settles_at=snapshot.now + STOP_WINDOW,
+    )
+
+
+def plan_stop(snapshot: Snapshot, write: StopPayout) -> Plan:
+    """Plan the stop of a refund or credit before it is paid out.
+
+    Raises ToolFailure when it is paid out or stopped already, and when the gift card no longer holds the amount.
+    """
+    customer, payout = known_customer(snapshot), snapshot.payout
+    method = customer.method(payout.method_ref) if payout is not None else None
+    order = snapshot.order
+    if payout is None or method is None or (payout.order_ref and order is None):
+        raise missing("payout_id")
+    _require_stoppable(snapshot, payout)
+    _, changes = settle(method, Money(-payout.amount.minor, payout.amount.currency))
+    told = {
+        "payout_id": payout.ref,
+        "payment_method_id": method.ref,
+        "amount_minor": payout.amount.minor,
+        "currency": payout.amount.currency,
+    }
+    if order is not None:
+        told["order_id"] = order.ref
+        changes = (*_unrefunded(order, payout.amount), *changes)
+    return Plan(
+        preview=Preview(
+            effect=f"Stop the {payout.words}, before it is paid out to {customer.name}",
+            target=target_of(customer),
+            changes=(*changes, Change(f"Ticket {payout.ticket_ref}", "", "goes to a person")),
+            versions=versions_of(order=order, methods=[method]),
+        ),
+        result=told,
+        stops=payout.ref,
+    )
+
+
+def _require_stoppable(snapshot: Snapshot, payout: Payout) -> None:
+    if payout.stopped_at is not None:
+        raise conflict(f"The {payout.words} was stopped before.", "payout_id")
+    if payout.settles_at <= snapshot.now:
+        hours = STOP_WINDOW // timedelta(hours=1)
+        raise conflict(f"The {payout.words} has been paid out; it could be stopped for {hours} hours.", "payout_id")
+
+
+def _unrefunded(order: Order, amount: Money) -> tuple[Change, ...]:
+    refunded = order.money(order.refunded.minor - amount.minor)
+    left = order.money(order.kept.minor + amount.minor)
+    return (
+        Change(f"Refunded on order {order.ref}", str(order.refunded), str(refunded)),
+        Change("Can still be refunded", str(order.kept), str(left)),
     )
 
 

@@ -198,7 +198,11 @@ def plan_change_order_address(snapshot: Snapshot, write: ChangeOrderAddress) -> 
             changes=(_address_change("Delivery address", order.address, write.address),),
             versions=versions_of(order=order),
         ),
-        result={"order_id": order.ref, "address": asdict(write.address)},
+        result={
+            "order_id": order.ref,
+            "address": asdict(write.address),
+            "former_address": asdict(order.address),
+        },
         order=asdict(write.address),
     )
 
@@ -213,7 +217,11 @@ def plan_change_customer_address(snapshot: Snapshot, write: ChangeCustomerAddres
             changes=(_address_change("Default address", customer.address, write.address),),
             versions=versions_of(customer=customer),
         ),
-        result={"customer_id": customer.ref, "address": asdict(write.address)},
+        result={
+            "customer_id": customer.ref,
+            "address": asdict(write.address),
+            "former_address": asdict(customer.address),
+        },
         customer=asdict(write.address),
     )
 

@@ -8,18 +8,38 @@ from typing import Any
 from agentops.kernel.errors import FailureKind
 from agentops.kernel.money import Money
 from agentops.registry.tool import Change, Preview, Result, ToolFailure
-from support_agent.connectors.records import Customer, Entry, Line, Method, Order, OrderState, Ticket, Variant
+from support_agent.connectors.records import (
+    Customer,
+    Entry,
+    Line,
+    Method,
+    Order,
+    OrderState,
+    Payout,
+    StatusChange,
+    Ticket,
+    Variant,
+    Written,
+)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The records that a write is about. ``variants`` are the new items it names, as far as they exist."""
+    """The records that a write is about. ``variants`` are the new items it names, as far as they exist.
+
+    ``key`` is the operation's own, empty for a preview: what the write makes is known by it later. ``written``,
+    ``change`` and ``payout`` are what a write takes back.
+    """
 
     now: datetime
+    key: str = ""
     customer: Customer | None = None
     order: Order | None = None
     ticket: Ticket | None = None
     variants: Mapping[str, Variant] = field(default_factory=dict)
+    written: Written | None = None
+    change: StatusChange | None = None
+    payout: Payout | None = None
 
     def versions(self) -> dict[str, int]:
         """Return the version of every record in here that has one, by record id."""
@@ -29,7 +49,7 @@ class Snapshot:
             found |= {f"payment_method:{method.ref}": method.version for method in self.customer.methods}
         if self.order is not None:
             found[f"order:{self.order.ref}"] = self.order.version
-        return found
+        return found | ticket_versions(self.ticket)
 
 
 @dataclass(frozen=True)
@@ -46,6 +66,8 @@ class Plan:
     """The effects of a write: columns to set, lines to replace, entries to append, balances to reach.
 
     ``settles_at`` is when money that leaves the house is paid out, for writes that can be stopped until then.
+    ``recalls``, ``discards`` and ``stops`` name the reply, draft or payout that is taken back;
+    ``takes_status_back`` is True when the ticket gets its former status.
     """
 
     preview: Preview
@@ -58,6 +80,10 @@ class Plan:
     ticket_status: str = ""
     messages: tuple[Message, ...] = ()
     settles_at: datetime | None = None
+    recalls: str = ""
+    discards: str = ""
+    stops: str = ""
+    takes_status_back: bool = False
 
 
 def invalid(message: str, field: str | None = None) -> ToolFailure:
@@ -127,6 +153,14 @@ def settle(method: Method, amount: Money) -> tuple[dict[str, int], tuple[Change,
     if after == method.balance:
         return {}, ()
     return {method.ref: after.minor}, (Change(f"Balance of {method.words}", str(method.balance), str(after)),)
+
+
+def ticket_versions(ticket: Ticket | None) -> dict[str, int]:
+    """Return the version of a ticket on which something was taken back, nothing for any other.
+
+    It tells a reply that is rightly sent again after a recall from one that was merely proposed twice.
+    """
+    return {f"ticket:{ticket.ref}": ticket.taken_back} if ticket is not None and ticket.taken_back else {}
 
 
 def versions_of(

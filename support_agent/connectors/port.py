@@ -120,9 +120,37 @@ class ExchangeItems:
     method_ref: str
 
 
-TicketWrite = DraftReply | SendReply | UpdateTicket | EscalateTicket
+@dataclass(frozen=True)
+class RecallReply:
+    """Take a reply back that has not left yet."""
+
+    reply_ref: str
+
+
+@dataclass(frozen=True)
+class DiscardDraft:
+    """Delete a draft."""
+
+    draft_ref: str
+
+
+@dataclass(frozen=True)
+class RestoreStatus:
+    """Give the ticket the status that it had before one change of it."""
+
+    change_ref: str
+
+
+@dataclass(frozen=True)
+class StopPayout:
+    """Take a refund or credit back that is not paid out yet."""
+
+    payout_ref: str
+
+
+TicketWrite = DraftReply | SendReply | UpdateTicket | EscalateTicket | RecallReply | DiscardDraft | RestoreStatus
 OrderWrite = RefundOrder | CancelOrder | ChangeItems | ChangeOrderAddress | ChangePayment | ReturnItems | ExchangeItems
-Write = TicketWrite | OrderWrite | CreditCustomer | ChangeCustomerAddress
+Write = TicketWrite | OrderWrite | CreditCustomer | ChangeCustomerAddress | StopPayout
 
 
 class Desk(Protocol):

@@ -16,9 +16,12 @@ from support_agent.connectors.records import (
     Method,
     Order,
     Parcel,
+    Payout,
     Product,
+    StatusChange,
     Ticket,
     Variant,
+    Written,
 )
 
 Row = TypeVar("Row", bound=models.Owned)
@@ -127,7 +130,48 @@ def ticket_row(tenant_id: UUID, ref: str, *, lock: bool = False) -> models.Ticke
 
 def ticket_record(row: models.Ticket) -> Ticket:
     """Return the ticket as a record."""
-    return Ticket(row.ref, row.sender, row.subject, row.status)
+    return Ticket(row.ref, row.sender, row.subject, row.status, row.status_key, row.taken_back)
+
+
+def written_row(ticket: models.Ticket, key: str) -> models.TicketMessage | None:
+    """Return the draft or reply that the operation of that key wrote on the ticket, or None."""
+    return ticket.messages.filter(operation_key=key).exclude(kind=models.MessageKind.NOTE).first()
+
+
+def written_record(row: models.TicketMessage) -> Written:
+    """Return the draft or reply as a record."""
+    return Written(row.operation_key or "", row.kind, row.body, row.release_at, row.recalled_at)
+
+
+def status_change(ticket: models.Ticket, key: str) -> StatusChange | None:
+    """Return the change of the ticket's status that the operation of that key made, or None."""
+    operations = models.DeskOperation.objects.filter(tenant_id=ticket.tenant_id, key=key, ticket_ref=ticket.ref)
+    told = operations.values_list("result", flat=True).first()
+    if not told or "former_status" not in told:
+        return None
+    return StatusChange(key, told["former_status"], told["status"])
+
+
+def payout_row(tenant_id: UUID, key: str, *, lock: bool = False) -> models.DeskOperation | None:
+    """Return the operation of that key that gave money, locked when asked, or None."""
+    rows = models.DeskOperation.objects.filter(tenant_id=tenant_id, key=key, settles_at__isnull=False)
+    return _locked(rows, lock).first()
+
+
+def payout_record(row: models.DeskOperation) -> Payout:
+    """Return the refund or credit that an operation with ``settles_at`` made."""
+    told = row.result
+    if row.settles_at is None:
+        raise ValueError(f"operation {row.pk} gave no money")
+    return Payout(
+        ref=row.key,
+        amount=Money(told["amount_minor"], told["currency"]),
+        method_ref=told["payment_method_id"],
+        order_ref=told.get("order_id", ""),
+        ticket_ref=row.ticket_ref,
+        settles_at=row.settles_at,
+        stopped_at=row.stopped_at,
+    )
 
 
 def _locked(rows: QuerySet[Row], lock: bool) -> QuerySet[Row]:

@@ -24,6 +24,9 @@ def recall_reply(*, message_id: int, now: datetime) -> Recall:
     get a second try by itself.
     """
     with transaction.atomic():
+        # The ticket before its message, as every write on a ticket locks them.
+        tickets = models.Ticket.objects.select_for_update(of=("self",))
+        ticket = tickets.get(pk=models.TicketMessage.objects.get(pk=message_id).ticket_id)
         message = models.TicketMessage.objects.select_for_update(of=("self",)).get(pk=message_id)
         if message.kind != models.MessageKind.REPLY or message.release_at is None:
             return Recall.NOT_A_REPLY
@@ -33,6 +36,8 @@ def recall_reply(*, message_id: int, now: datetime) -> Recall:
             return Recall.TOO_LATE
         message.recalled_at = now
         message.save(update_fields=["recalled_at"])
-        tickets = models.Ticket.objects.filter(pk=message.ticket_id, status=models.TicketStatus.ANSWERED)
-        tickets.update(status=models.TicketStatus.ESCALATED)
+        ticket.taken_back += 1
+        if ticket.status == models.TicketStatus.ANSWERED:
+            ticket.status, ticket.status_key = models.TicketStatus.ESCALATED, ""
+        ticket.save(update_fields=["status", "status_key", "taken_back"])
     return Recall.RECALLED

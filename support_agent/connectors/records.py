@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from agentops.kernel.money import Money
@@ -216,12 +217,58 @@ class Order:
 
 @dataclass(frozen=True)
 class Ticket:
-    """A customer's request."""
+    """A customer's request.
+
+    ``status_key`` is the operation that set the status, empty when a person did; ``taken_back`` counts what was
+    taken back on it.
+    """
 
     ref: str
     sender: str
     subject: str
     status: str
+    status_key: str = ""
+    taken_back: int = 0
+
+
+@dataclass(frozen=True)
+class Written:
+    """A draft or reply that stands on a ticket; ``ref`` is the operation that wrote it."""
+
+    ref: str
+    kind: str
+    body: str
+    release_at: datetime | None
+    recalled_at: datetime | None
+
+
+@dataclass(frozen=True)
+class StatusChange:
+    """A change of a ticket's status; ``ref`` is the operation that made it."""
+
+    ref: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Payout:
+    """A refund or credit on its way out; ``ref`` is the operation that made it. ``order_ref`` is empty for a credit."""
+
+    ref: str
+    amount: Money
+    method_ref: str
+    order_ref: str
+    ticket_ref: str
+    settles_at: datetime
+    stopped_at: datetime | None
+
+    @property
+    def words(self) -> str:
+        """What was given to whom, for a sentence that says "the" before it."""
+        if self.order_ref:
+            return f"refund of {self.amount} for order {self.order_ref} to {self.method_ref}"
+        return f"credit of {self.amount} to {self.method_ref}"
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,16 @@ from support_agent.connectors.port import (
     ChangeOrderAddress,
     ChangePayment,
     CreditCustomer,
+    DiscardDraft,
     DraftReply,
     EscalateTicket,
     ExchangeItems,
+    RecallReply,
     RefundOrder,
+    RestoreStatus,
     ReturnItems,
     SendReply,
+    StopPayout,
     UpdateTicket,
     Write,
 )
@@ -33,10 +37,18 @@ def plan(snapshot: Snapshot, write: Write) -> Plan:  # noqa: C901, PLR0912 - one
             return ticket_rules.plan_update(snapshot, write)
         case EscalateTicket():
             return ticket_rules.plan_escalation(snapshot, write)
+        case RecallReply():
+            return ticket_rules.plan_recall(snapshot, write)
+        case DiscardDraft():
+            return ticket_rules.plan_discard(snapshot, write)
+        case RestoreStatus():
+            return ticket_rules.plan_restore(snapshot, write)
         case RefundOrder():
             return money_rules.plan_refund(snapshot, write)
         case CreditCustomer():
             return money_rules.plan_credit(snapshot, write)
+        case StopPayout():
+            return money_rules.plan_stop(snapshot, write)
         case CancelOrder():
             return order_rules.plan_cancel(snapshot, write)
         case ChangeItems():

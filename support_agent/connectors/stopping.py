@@ -6,7 +6,6 @@ from enum import StrEnum
 from django.db import transaction
 from django.db.models import F
 
-from agentops.kernel.money import Money
 from support_agent import models
 from support_agent.connectors import reading
 
@@ -24,9 +23,10 @@ class Stop(StrEnum):
 def stop_payout(*, operation_id: int, by: str, now: datetime) -> Stop:
     """Reverse a refund or credit before it settles, once, and leave its ticket to a person.
 
-    ``by`` is the name of the person who stops it, for the note on the ticket. What has been bought with a gift
-    card meanwhile is not taken back: then nothing changes. The ticket goes to a person in whatever state it is,
-    because the customer may have been told that the money comes. Raises DeskOperation.DoesNotExist.
+    ``by`` is the name of the person who stops it by hand, for the note on the ticket; it is empty for a session,
+    whose own record says who wanted it. What has been bought with a gift card meanwhile is not taken back: then
+    nothing changes. The ticket goes to a person in whatever state it is, because the customer may have been
+    told that the money comes. Raises DeskOperation.DoesNotExist.
     """
     with transaction.atomic():
         operation = models.DeskOperation.objects.select_for_update(of=("self",)).get(pk=operation_id)
@@ -46,11 +46,7 @@ def stop_payout(*, operation_id: int, by: str, now: datetime) -> Stop:
 
 def payout_words(operation: models.DeskOperation) -> str:
     """Return what the operation of a refund or credit gave to whom, for a sentence that says "the" before it."""
-    told = operation.result
-    amount = Money(told["amount_minor"], told["currency"])
-    if "order_id" in told:
-        return f"refund of {amount} for order {told['order_id']} to {told['payment_method_id']}"
-    return f"credit of {amount} to {told['payment_method_id']}"
+    return reading.payout_record(operation).words
 
 
 def _reverse(operation: models.DeskOperation) -> bool:
@@ -90,11 +86,13 @@ def _tell_ticket(operation: models.DeskOperation, by: str, now: datetime) -> Non
     ticket = reading.ticket_row(operation.tenant_id, operation.ticket_ref, lock=True)
     if ticket is None:
         return
-    models.Ticket.objects.filter(pk=ticket.pk).update(status=models.TicketStatus.ESCALATED)
+    models.Ticket.objects.filter(pk=ticket.pk).update(status=models.TicketStatus.ESCALATED, status_key="")
+    what = payout_words(operation)
+    told = f"A person, {by}, stopped the {what}" if by else f"The {what} was stopped"
     models.TicketMessage.objects.create(
         tenant_id=operation.tenant_id,
         ticket=ticket,
         kind=models.MessageKind.NOTE,
-        body=f"A person, {by}, stopped the {payout_words(operation)} before it was paid out.",
+        body=f"{told} before it was paid out.",
         created_at=now,
     )

@@ -1,6 +1,7 @@
 """Hard writes that give money: refunds of an order and goodwill credits."""
 
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
+from support_agent.connectors.money_rules import STOP_WINDOW
 from support_agent.connectors.port import CreditCustomer, RefundOrder
 from support_agent.tools.parts import (
     AMOUNT,
@@ -19,10 +20,12 @@ from support_agent.tools.parts import (
     ref,
     runs,
     text,
+    undone_by,
 )
 
 _REASON = text(500, "Why the customer gets it, for the person who reads the books.")
-_UNDO = "a person can stop it for 24 hours, before it is paid out"
+_UNDO = "can be stopped for 24 hours, before it is paid out"
+_UNDO_CALL = undone_by("stop_payout", payout_id="payout_id")
 
 
 def _refund(arguments: Arguments) -> RefundOrder:
@@ -35,11 +38,11 @@ def _credit(arguments: Arguments) -> CreditCustomer:
 
 ISSUE_REFUND = ToolSpec(
     name="issue_refund",
-    version=1,
+    version=2,
     owner=OWNER,
     description=(
         "Gives back part or all of what was paid for an order, to the payment method that paid for it or to one of the"
-        " customer's gift cards. It is paid out after 24 hours, unless a person stops it; on a gift card the money"
+        " customer's gift cards. It is paid out after 24 hours, unless it is stopped; on a gift card the money"
         " is there at once. Never more than refundable_minor of lookup_order, and only in the order's"
         " currency. Does not cancel the order and does not take items back: use cancel_pending_order or"
         " return_delivered_items for that. The same refund is made once per ticket, however often it is proposed."
@@ -61,6 +64,7 @@ ISSUE_REFUND = ToolSpec(
             "currency": OUT_CURRENCY,
             "refunded_minor": integer("All refunds of the order so far."),
             "refundable_minor": integer("What can still be refunded."),
+            "payout_id": OUT_REF,
         }
     ),
     tier=Tier.WRITE_HARD,
@@ -77,8 +81,11 @@ ISSUE_REFUND = ToolSpec(
         },
     ),
     undo=_UNDO,
+    undo_call=_UNDO_CALL,
+    undo_within=STOP_WINDOW,
     preview=previews(_refund),
     reconcile=reconcile,
+    reconcile_is_final=True,
     scoped=ORDER_AND_METHOD,
     identity=("order_id", "amount_minor", "currency", "payment_method_id"),
     money_family="refund",
@@ -88,7 +95,7 @@ ISSUE_REFUND = ToolSpec(
 
 ISSUE_CREDIT = ToolSpec(
     name="issue_credit",
-    version=1,
+    version=2,
     owner=OWNER,
     description=(
         "Puts goodwill money on one of the customer's gift cards, at once, in the card's currency. For apologies that"
@@ -108,6 +115,7 @@ ISSUE_CREDIT = ToolSpec(
             "amount_minor": integer(),
             "currency": OUT_CURRENCY,
             "balance_minor": integer("The card's balance afterwards."),
+            "payout_id": OUT_REF,
         }
     ),
     tier=Tier.WRITE_HARD,
@@ -123,8 +131,11 @@ ISSUE_CREDIT = ToolSpec(
         },
     ),
     undo=_UNDO,
+    undo_call=_UNDO_CALL,
+    undo_within=STOP_WINDOW,
     preview=previews(_credit),
     reconcile=reconcile,
+    reconcile_is_final=True,
     scoped={"payment_method_id": "payment_method"},
     identity=("amount_minor", "currency", "payment_method_id"),
     money_family="refund",

@@ -1,6 +1,6 @@
 """Hard writes to pending orders and to the customer's own address."""
 
-from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
+from agentops.registry.tool import Arguments, DataClass, Result, Tier, ToolSpec, UndoCall
 from support_agent.connectors.order_rules import CANCEL_REASONS
 from support_agent.connectors.port import (
     CancelOrder,
@@ -25,6 +25,7 @@ from support_agent.tools.parts import (
     address,
     choice,
     closed,
+    former_address,
     integer,
     listed,
     previews,
@@ -64,8 +65,18 @@ def _payment(arguments: Arguments) -> ChangePayment:
     return ChangePayment(arguments["order_id"], arguments["payment_method_id"])
 
 
+def _order_address_undone(arguments: Arguments, result: Result) -> UndoCall | None:
+    former = former_address(result)
+    return None if former is None else ("change_order_address", {"order_id": result["order_id"], **former})
+
+
 def _customer_address(arguments: Arguments) -> ChangeCustomerAddress:
     return ChangeCustomerAddress(address(arguments))
+
+
+def _customer_address_undone(arguments: Arguments, result: Result) -> UndoCall | None:
+    former = former_address(result)
+    return None if former is None else ("change_customer_address", {**former})
 
 
 CANCEL_PENDING_ORDER = ToolSpec(
@@ -100,6 +111,7 @@ CANCEL_PENDING_ORDER = ToolSpec(
     irreversible=True,
     preview=previews(_cancel),
     reconcile=reconcile,
+    reconcile_is_final=True,
     scoped=ORDER,
     queue="orders",
     outcome="changed",
@@ -147,6 +159,7 @@ CHANGE_ORDER_ITEMS = ToolSpec(
     irreversible=True,
     preview=previews(_items),
     reconcile=reconcile,
+    reconcile_is_final=True,
     scoped=ORDER_AND_METHOD,
     queue="orders",
     outcome="changed",
@@ -154,22 +167,24 @@ CHANGE_ORDER_ITEMS = ToolSpec(
 
 CHANGE_ORDER_ADDRESS = ToolSpec(
     name="change_order_address",
-    version=1,
+    version=2,
     owner=OWNER,
     description=(
         "Sends an order whose status is exactly 'pending' to another address. Give the whole address. The customer's"
         " default address stays as it is."
     ),
     input_schema=closed({"order_id": ORDER_ID, **ADDRESS}),
-    output_schema=closed({"order_id": OUT_REF, "address": OUT_ADDRESS}),
+    output_schema=closed({"order_id": OUT_REF, "address": OUT_ADDRESS, "former_address": OUT_ADDRESS}),
     tier=Tier.WRITE_HARD,
     auth_scope="desk:orders:write",
     data_class=DataClass.PERSONAL,
     run=runs(_order_address),
     examples=({"order_id": "#W1042", **_ADDRESS_EXAMPLE},),
     undo="the same tool sets the former address again while the order is pending",
+    undo_call=_order_address_undone,
     preview=previews(_order_address),
     reconcile=reconcile,
+    reconcile_is_final=True,
     scoped=ORDER,
     versioned=True,
     queue="orders",
@@ -197,6 +212,7 @@ CHANGE_ORDER_PAYMENT = ToolSpec(
     irreversible=True,
     preview=previews(_payment),
     reconcile=reconcile,
+    reconcile_is_final=True,
     scoped=ORDER_AND_METHOD,
     queue="orders",
     outcome="changed",
@@ -204,22 +220,24 @@ CHANGE_ORDER_PAYMENT = ToolSpec(
 
 CHANGE_CUSTOMER_ADDRESS = ToolSpec(
     name="change_customer_address",
-    version=1,
+    version=2,
     owner=OWNER,
     description=(
         "Changes the default address of the customer who wrote this ticket. Give the whole address. Orders that were"
         " placed already keep theirs; change_order_address changes those."
     ),
     input_schema=closed(ADDRESS),
-    output_schema=closed({"customer_id": OUT_REF, "address": OUT_ADDRESS}),
+    output_schema=closed({"customer_id": OUT_REF, "address": OUT_ADDRESS, "former_address": OUT_ADDRESS}),
     tier=Tier.WRITE_HARD,
     auth_scope="desk:customers:write",
     data_class=DataClass.PERSONAL,
     run=runs(_customer_address),
     examples=(_ADDRESS_EXAMPLE,),
     undo="the same tool sets the former address again",
+    undo_call=_customer_address_undone,
     preview=previews(_customer_address),
     reconcile=reconcile,
+    reconcile_is_final=True,
     versioned=True,
     queue="orders",
     outcome="changed",

@@ -5,13 +5,14 @@ from typing import Any
 
 from agentops.kernel.errors import FailureKind
 from agentops.kernel.money import BadMoney, Money
-from agentops.registry.tool import Arguments, CallContext, Preview, Result, ToolFailure
+from agentops.registry.tool import Arguments, CallContext, Preview, Result, ToolFailure, UndoCall
 from support_agent.connectors import desk
 from support_agent.connectors.port import Write
 from support_agent.connectors.records import Address
 
 Schema = dict[str, Any]
 Build = Callable[[Arguments], Write]
+Undo = Callable[[Arguments, Result], UndoCall | None]
 
 OWNER = "support"
 MAX_AMOUNT_MINOR = 100_000_000
@@ -74,6 +75,9 @@ AMOUNT = integer("Whole minor units of the currency: 4820 is $48.20.", least=1, 
 OUT_REF = text(64)
 OUT_CURRENCY = text(3)
 OUT_SIGNED = integer(least=-(10**12))
+STATUS_CHANGED = closed(
+    {"ticket_id": OUT_REF, "status": text(16), "former_status": text(16), "change_id": OUT_REF},
+)
 
 ADDRESS = {
     "address1": text(200, "Street and number."),
@@ -136,3 +140,31 @@ def previews(build: Build) -> Callable[[CallContext, Arguments], Preview]:
 def reconcile(context: CallContext) -> Result | None:
     """Return the recorded result of the context's key, None when it took no effect."""
     return desk().outcome(context)
+
+
+def undone_by(tool: str, **taken: str) -> Undo:
+    """Return the undo that calls ``tool``; ``taken`` maps its arguments to fields of the result.
+
+    There is none when the result lacks a field, as one that was recorded by an older version does.
+    """
+
+    def undo(arguments: Arguments, result: Result) -> UndoCall | None:
+        if any(not result.get(field) for field in taken.values()):
+            return None
+        return tool, {argument: result[field] for argument, field in taken.items()}
+
+    return undo
+
+
+def status_undone(arguments: Arguments, result: Result) -> UndoCall | None:
+    """Return the call that sets a ticket's status back, None when the status stayed as it was."""
+    if not result.get("change_id") or result.get("former_status") in (None, result.get("status")):
+        return None
+    return "restore_ticket_status", {"change_id": result["change_id"]}
+
+
+def former_address(result: Result) -> dict[str, str] | None:
+    """Return the address before the call, None when it is not one that can be set: imported ones may lack lines."""
+    lines = result.get("former_address") or {}
+    complete = all(lines.get(name, "").strip() for name, schema in ADDRESS.items() if schema["minLength"])
+    return {name: lines.get(name, "") for name in ADDRESS} if complete else None

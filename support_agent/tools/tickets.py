@@ -2,9 +2,17 @@
 
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import EscalateTicket, UpdateTicket
-from support_agent.tools.parts import OUT_REF, OWNER, choice, closed, previews, reconcile, runs, text
-
-_RESULT = closed({"ticket_id": OUT_REF, "status": text(16)})
+from support_agent.tools.parts import (
+    OWNER,
+    STATUS_CHANGED,
+    choice,
+    closed,
+    previews,
+    reconcile,
+    runs,
+    status_undone,
+    text,
+)
 
 
 def _update(arguments: Arguments) -> UpdateTicket:
@@ -17,7 +25,7 @@ def _escalate(arguments: Arguments) -> EscalateTicket:
 
 UPDATE_TICKET = ToolSpec(
     name="update_ticket",
-    version=1,
+    version=2,
     owner=OWNER,
     description=(
         "Sets this ticket to answered or closed, with an optional note that only colleagues see. send_reply marks the"
@@ -30,21 +38,24 @@ UPDATE_TICKET = ToolSpec(
         },
         optional=("note",),
     ),
-    output_schema=_RESULT,
+    output_schema=STATUS_CHANGED,
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:tickets:write",
     data_class=DataClass.INTERNAL,
     run=runs(_update),
     examples=({"status": "closed", "note": "The customer thanked us; nothing is left to do."}, {"status": "answered"}),
-    undo="a person can set the ticket's status back",
+    undo="the ticket's status can be set back; the note stays",
+    undo_call=status_undone,
     preview=previews(_update),
     reconcile=reconcile,
+    reconcile_is_final=True,
+    versioned=True,
     queue="orders",
 )
 
 ESCALATE_TICKET = ToolSpec(
     name="escalate_ticket",
-    version=1,
+    version=2,
     owner=OWNER,
     description=(
         "Hands this ticket to a person. Use it when the knowledge base does not cover the question, when the customer"
@@ -57,7 +68,7 @@ ESCALATE_TICKET = ToolSpec(
             "summary": text(4000, "What is wanted, what was found and done, what is left."),
         }
     ),
-    output_schema=_RESULT,
+    output_schema=STATUS_CHANGED,
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:tickets:write",
     data_class=DataClass.INTERNAL,
@@ -68,9 +79,12 @@ ESCALATE_TICKET = ToolSpec(
             "summary": "Dana Ruiz asks for a quote for 40 lamps. Nothing was changed. A price is to be offered.",
         },
     ),
-    undo="a person can set the ticket's status back",
+    undo="the ticket's status can be set back; the note stays",
+    undo_call=status_undone,
     preview=previews(_escalate),
     reconcile=reconcile,
+    reconcile_is_final=True,
+    versioned=True,
     queue="orders",
     outcome="escalated",
 )

@@ -1,11 +1,13 @@
 """What a role declares is checked before anything runs."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from agentops.registry.checks import problems_of_role
+from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import GrantDefault, RoleSpec
 from agentops.registry.roles import all_roles
 from agentops.registry.tool import Dial
@@ -16,9 +18,20 @@ def ids(role: RoleSpec) -> list[str | None]:
     return [problem.id for problem in problems_of_role(role)]
 
 
-def with_tool(name: str, **changes: Any) -> RoleSpec:
+def with_tool(name: str, /, **changes: Any) -> RoleSpec:
     role = Toy().spec()
     return replace(role, tools=tuple(replace(t, **changes) if t.name == name else t for t in role.tools))
+
+
+PAID = ProcessSpec("paid", 1, "Paid", "open", frozenset({"paid"}), (Edge("pay", "open", "paid", "pay"),))
+
+
+def with_processes(*processes: ProcessSpec) -> RoleSpec:
+    return replace(Toy().spec(), processes=processes)
+
+
+def pay_back(arguments: Any, result: Any) -> None:
+    """The undo of no call."""
 
 
 def test_every_role_of_the_installation_is_complete() -> None:
@@ -29,15 +42,28 @@ def test_every_role_of_the_installation_is_complete() -> None:
     ("role", "expected"),
     [
         (Toy().spec(), []),
-        (replace(Toy().spec(), tools=Toy().spec().tools * 2), ["agentops.E001"] * 4),
+        (replace(Toy().spec(), tools=Toy().spec().tools * 2), ["agentops.E001"] * len(Toy().spec().tools)),
         (replace(Toy().spec(), grants=(GrantDefault("fly", Dial.ASK),)), ["agentops.E002"]),
         (replace(Toy().spec(), fallback=lambda reason: ("pay", {})), ["agentops.E002"]),
         (with_tool("pay", queue="nowhere"), ["agentops.E002"]),
         (with_tool("pay", input_schema={"type": "object"}, scoped={}), ["agentops.E003"] * 2),
         (with_tool("pay", preview=None), ["agentops.E004"]),
-        (with_tool("pay", irreversible=True), ["agentops.E005"]),
-        (with_tool("pay", undo=None), ["agentops.E005"]),
+        (with_tool("note", irreversible=True), ["agentops.E005"]),
+        (with_tool("note", undo=None), ["agentops.E005"]),
         (with_tool("pay", identity=("colour",)), ["agentops.E006"]),
+        (with_tool("note", undo_call=pay_back), []),
+        (with_tool("note", undo_call=pay_back, undo_within=timedelta(hours=1)), []),
+        (with_tool("note", undo_call=pay_back, undo=None), ["agentops.E005", "agentops.E007"]),
+        (with_tool("note", undo_within=timedelta(hours=1)), ["agentops.E007"]),
+        (with_tool("note", undo_call=pay_back, undo_within=timedelta(0)), ["agentops.E007"]),
+        (with_tool("note", undo_call=pay_back, undo=None, irreversible=True), ["agentops.E007"]),
+        (with_tool("look", undo_call=pay_back), ["agentops.E007"]),
+        (with_tool("note", name="ask_person"), ["agentops.E002", "agentops.E007"]),
+        (with_processes(PAID), []),
+        (with_processes(PAID, replace(PAID, name="paid again")), ["agentops.E008"]),
+        (with_processes(PAID, PAID), ["agentops.E008"]),
+        (with_processes(replace(PAID, edges=(Edge("fly", "open", "paid", "fly"),))), ["agentops.E008"]),
+        (with_processes(replace(PAID, final=frozenset())), ["agentops.E008"]),
     ],
 )
 def test_incomplete_role_is_named(role: RoleSpec, expected: list[str]) -> None:

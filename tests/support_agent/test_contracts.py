@@ -38,6 +38,10 @@ def test_tools_are_these() -> None:
         "change_customer_address",
         "return_delivered_items",
         "exchange_delivered_items",
+        "recall_reply",
+        "discard_draft",
+        "restore_ticket_status",
+        "stop_payout",
     ]
 
 
@@ -70,7 +74,7 @@ def test_a_write_can_be_previewed_reconciled_and_asked_about(tool: ToolSpec) -> 
 
 @pytest.mark.parametrize("tool", HARD, ids=_name)
 def test_every_record_that_a_hard_write_names_is_scoped(tool: ToolSpec) -> None:
-    named = {"order_id": "order", "payment_method_id": "payment_method"}
+    named = {"order_id": "order", "payment_method_id": "payment_method", "payout_id": "payout"}
     assert tool.scoped == {name: kind for name, kind in named.items() if name in tool.input_schema["properties"]}
 
 
@@ -88,7 +92,8 @@ def test_fresh_agents_move_money_within_a_limit_and_ask_before_orders_change() -
     assert set(dials) == {tool.name for tool in TOOLS}
     assert {name for name, dial in dials.items() if dial is Dial.BOUNDED} == {"issue_refund", "issue_credit"}
     assert {name for name, dial in dials.items() if dial is Dial.ASK} == {
-        tool.name for tool in HARD if not tool.money_family
+        *(tool.name for tool in HARD if not tool.money_family),
+        "restore_ticket_status",
     }
     limits = [(t.fact, t.op, t.value, t.currency, t.effect) for grant in GRANTS for t in grant.thresholds]
     assert limits == [("money.customer_day_minor", ">", 2500, "USD", "ask")] * 2

@@ -51,13 +51,22 @@ def work(monkeypatch: pytest.MonkeyPatch, cast: Cast, shop: Shop) -> Work:
     models.Ticket.objects.update(taken_at=datetime(2026, 11, 1, tzinfo=UTC))
 
     def run(ticket: str, *steps: object) -> Session:
-        script.append(ScriptedPlanner([*steps, DONE]))
+        # Money is told of before the work ends, in other words each time.
+        told = ToolCall("send_reply", {"body": f"This is answer {len(script) + 1}."}, "The customer has to know.")
+        script.append(ScriptedPlanner([*look_ups(steps), *steps, told, DONE]))
         session = start_session(agent=agent, subject_id=ticket, actor="user:bob")
         work_until_quiet()
         session.refresh_from_db()
         return session
 
     return run
+
+
+def look_ups(steps: Sequence[object]) -> list[ToolCall]:
+    """Return what has to be known before money goes back: the customer, and each order that is named."""
+    arguments = [step.arguments for step in steps if isinstance(step, ToolCall) and isinstance(step.arguments, dict)]
+    orders = sorted({str(given["order_id"]) for given in arguments if "order_id" in given})
+    return [ToolCall("lookup_customer", {}), *(ToolCall("lookup_order", {"order_id": order}) for order in orders)]
 
 
 def refund(minor: int, order: str = "#W1", method: str = "card-1") -> ToolCall:
@@ -72,8 +81,8 @@ def credit(minor: int) -> ToolCall:
 
 def given() -> list[tuple[str, int]]:
     """Return what took effect in the desk, as action and amount."""
-    rows = models.DeskOperation.objects.order_by("id").values_list("action", "result")
-    return [(action, result["amount_minor"]) for action, result in rows]
+    rows = models.DeskOperation.objects.filter(settles_at__isnull=False).order_by("id")
+    return [(action, result["amount_minor"]) for action, result in rows.values_list("action", "result")]
 
 
 def asked() -> list[tuple[str, list[str]]]:
@@ -95,7 +104,7 @@ def test_a_refund_of_twenty_dollars_runs_without_a_person(work: Work, shop: Shop
     assert (session.status, session.outcome, session.gates) == ("finished", "refunded", 0)
     assert shop.history("#W1") == [("payment", 4500, "card-1"), ("refund", 2000, "card-1")]
     assert (asked(), moved()) == ([], [("customer:dana", 2000)])
-    operation = models.DeskOperation.objects.get()
+    operation = models.DeskOperation.objects.get(action="RefundOrder")
     assert operation.ticket_ref == "T-1"
     assert stop_payout(operation_id=operation.pk, by="alice", now=timezone.now()) is Stop.STOPPED
     assert shop.history("#W1")[2:] == [("payment", 2000, "card-1")]
@@ -116,7 +125,7 @@ def test_more_than_the_limit_asks(work: Work, call: ToolCall) -> None:
     request = ApprovalRequest.objects.get()
     assert (request.irreversible, request.reversibility) == (
         False,
-        "a person can stop it for 24 hours, before it is paid out",
+        "can be stopped for 24 hours, before it is paid out",
     )
 
 
@@ -183,7 +192,7 @@ def test_another_customer_has_a_sum_of_their_own(work: Work, shop: Shop) -> None
 def test_a_stopped_refund_still_counts_and_is_not_made_again_on_its_ticket(work: Work, shop: Shop) -> None:
     second_ticket(shop)
     work("T-1", refund(2000))
-    stop_payout(operation_id=models.DeskOperation.objects.get().pk, by="alice", now=timezone.now())
+    stop_payout(operation_id=models.DeskOperation.objects.get(action="RefundOrder").pk, by="alice", now=timezone.now())
     assert work("T-2", refund(1000)).status == "waiting_approval"
     hand_over = ToolCall("escalate_ticket", {"reason": "It was stopped.", "summary": "A person stopped the refund."})
     assert work("T-1", refund(2000), hand_over).status == "finished"

@@ -14,6 +14,7 @@ from support_agent.connectors.shop_json import load_shop
 from support_agent.intake import KIND
 from support_agent.models import Customer, Ticket
 from tests.factories.desk_runner import work
+from tests.support_agent.charts import replay
 
 SHOP = Path(os.environ.get("SHOP_DIR", Path(__file__).parents[3] / "shared" / "data" / "tau-retail"))
 
@@ -50,5 +51,6 @@ def _end(tenant: Tenant, record: dict[str, str]) -> str:
     subject = Subject(KIND, ticket.ref, ticket.subject, ticket.body, ticket.sender, customer.ref, ticket.received_at)
     worked = work(tenant.id, subject)
     assert len(worked.calls("send_reply")) == 1
+    assert replay(worked.history)["refund"][-1] == "told"
     ticket.refresh_from_db()
     return ticket.status

@@ -33,6 +33,7 @@ def test_a_refund_is_appended_to_the_payment_history(shop: Shop) -> None:
         "currency": "USD",
         "refunded_minor": 1200,
         "refundable_minor": 3300,
+        "payout_id": "k",
     }
     assert shop.history("#W1") == [("payment", 4500, "card-1"), ("refund", 1200, "card-1")]
     assert (shop.order("#W1").status, shop.order("#W1").version) == ("pending", 2)
@@ -135,6 +136,7 @@ def test_a_credit_goes_to_a_gift_card(shop: Shop) -> None:
         "amount_minor": 500,
         "currency": "USD",
         "balance_minor": 1500,
+        "payout_id": "k",
     }
     assert shop.balance("gift-1") == 1500
 

@@ -12,6 +12,7 @@ from support_agent.connectors.reading import address_of
 from support_agent.connectors.records import Address
 from tests.factories.support import (
     ELSEWHERE,
+    HOME,
     Shop,
     act,
     add_payment,
@@ -183,7 +184,7 @@ def test_another_address_is_the_orders_alone(shop: Shop) -> None:
         Change("Delivery address", "1 Elm Street, Denver, CO 80279, USA", "9 Oak Lane, Suite 4, Boise, ID 83701, USA"),
     )
     result = act(shop.context("k"), "change_order_address", order_id="#W1", **ELSEWHERE)
-    assert result == {"order_id": "#W1", "address": ELSEWHERE}
+    assert result == {"order_id": "#W1", "address": ELSEWHERE, "former_address": HOME}
     assert address_of(shop.order("#W1")) == Address(**ELSEWHERE)
     assert shop.order("#W1").status == "pending"
     assert models.Customer.objects.get(ref="dana").address1 == "1 Elm Street"

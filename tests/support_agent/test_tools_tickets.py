@@ -29,7 +29,11 @@ def shop() -> Shop:
 def test_a_draft_waits_for_a_person(shop: Shop) -> None:
     preview = show(shop.context(), "draft_reply", body="Hello Dana.")
     assert preview.effect == "Keep a draft reply on ticket T-1; nothing is sent"
-    assert act(shop.context("k"), "draft_reply", body="Hello Dana.") == {"ticket_id": "T-1", "status": "open"}
+    assert act(shop.context("k"), "draft_reply", body="Hello Dana.") == {
+        "ticket_id": "T-1",
+        "status": "open",
+        "draft_id": "k",
+    }
     assert _messages() == [("draft", "Hello Dana.", None)]
 
 
@@ -42,6 +46,7 @@ def test_a_reply_leaves_after_ten_minutes(shop: Shop) -> None:
         "ticket_id": "T-1",
         "status": "answered",
         "release_at": "2026-11-02T09:10:00.000000Z",
+        "reply_id": "k",
     }
     assert _messages() == [("reply", "Hello Dana.", NOW + timedelta(minutes=10))]
     assert _status() == "answered"
@@ -53,6 +58,8 @@ def test_a_ticket_is_closed_with_a_note(shop: Shop) -> None:
     assert act(shop.context("k"), "update_ticket", status="closed", note="All done.") == {
         "ticket_id": "T-1",
         "status": "closed",
+        "former_status": "open",
+        "change_id": "k",
     }
     assert (_status(), _messages()) == ("closed", [("note", "All done.", None)])
 

@@ -1,0 +1,140 @@
+"""Writes that take an earlier write back. Nobody proposes them of themselves: a person does, or a customer asks."""
+
+from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
+from support_agent.connectors.port import DiscardDraft, RecallReply, RestoreStatus, StopPayout
+from support_agent.tools.parts import (
+    OUT_CURRENCY,
+    OUT_REF,
+    OWNER,
+    STATUS_CHANGED,
+    closed,
+    integer,
+    previews,
+    reconcile,
+    ref,
+    runs,
+    status_undone,
+    text,
+    undone_by,
+)
+
+_BODY = text(10_000)
+_EXAMPLE = "3f0a6c1d9be2"
+
+
+def _recall(arguments: Arguments) -> RecallReply:
+    return RecallReply(arguments["reply_id"])
+
+
+def _discard(arguments: Arguments) -> DiscardDraft:
+    return DiscardDraft(arguments["draft_id"])
+
+
+def _restore(arguments: Arguments) -> RestoreStatus:
+    return RestoreStatus(arguments["change_id"])
+
+
+def _stop(arguments: Arguments) -> StopPayout:
+    return StopPayout(arguments["payout_id"])
+
+
+RECALL_REPLY = ToolSpec(
+    name="recall_reply",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Takes back a reply on this ticket that has not left yet, within 10 minutes of send_reply. An answered ticket"
+        " then goes to a person. Only for a reply that is wrong."
+    ),
+    input_schema=closed({"reply_id": ref("The reply_id that send_reply returned.")}),
+    output_schema=closed({"ticket_id": OUT_REF, "status": text(16), "reply_id": OUT_REF, "body": _BODY}),
+    tier=Tier.WRITE_SOFT,
+    auth_scope="desk:replies:write",
+    data_class=DataClass.PERSONAL,
+    run=runs(_recall),
+    examples=({"reply_id": _EXAMPLE},),
+    undo="the same reply can be sent again",
+    undo_call=undone_by("send_reply", body="body"),
+    preview=previews(_recall),
+    reconcile=reconcile,
+    reconcile_is_final=True,
+    queue="orders",
+)
+
+DISCARD_DRAFT = ToolSpec(
+    name="discard_draft",
+    version=1,
+    owner=OWNER,
+    description="Deletes a draft that draft_reply kept on this ticket. Only for a draft that is wrong.",
+    input_schema=closed({"draft_id": ref("The draft_id that draft_reply returned.")}),
+    output_schema=closed({"ticket_id": OUT_REF, "status": text(16), "draft_id": OUT_REF, "body": _BODY}),
+    tier=Tier.WRITE_SOFT,
+    auth_scope="desk:replies:write",
+    data_class=DataClass.PERSONAL,
+    run=runs(_discard),
+    examples=({"draft_id": _EXAMPLE},),
+    undo="the same draft can be kept again",
+    undo_call=undone_by("draft_reply", body="body"),
+    preview=previews(_discard),
+    reconcile=reconcile,
+    reconcile_is_final=True,
+    queue="orders",
+)
+
+RESTORE_TICKET_STATUS = ToolSpec(
+    name="restore_ticket_status",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Gives this ticket the status it had before update_ticket or escalate_ticket changed it, which takes it back"
+        " from the person it was handed to. Not possible once its status was set again. Notes stay."
+    ),
+    input_schema=closed({"change_id": ref("The change_id that update_ticket or escalate_ticket returned.")}),
+    output_schema=STATUS_CHANGED,
+    tier=Tier.WRITE_SOFT,
+    auth_scope="desk:tickets:write",
+    data_class=DataClass.INTERNAL,
+    run=runs(_restore),
+    examples=({"change_id": _EXAMPLE},),
+    undo="the status can be set back once more",
+    undo_call=status_undone,
+    preview=previews(_restore),
+    reconcile=reconcile,
+    reconcile_is_final=True,
+    queue="orders",
+)
+
+STOP_PAYOUT = ToolSpec(
+    name="stop_payout",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Stops a refund or credit of this customer within 24 hours, before it is paid out; what a gift card got is"
+        " taken off it again, if it still holds that much. Its ticket goes to a person, because the customer may have"
+        " been told. The same refund cannot be made again on that ticket."
+    ),
+    input_schema=closed({"payout_id": ref("The payout_id that issue_refund or issue_credit returned.")}),
+    output_schema=closed(
+        {
+            "payout_id": OUT_REF,
+            "order_id": OUT_REF,
+            "payment_method_id": OUT_REF,
+            "amount_minor": integer(),
+            "currency": OUT_CURRENCY,
+        },
+        optional=("order_id",),
+    ),
+    tier=Tier.WRITE_HARD,
+    auth_scope="desk:refunds:write",
+    data_class=DataClass.FINANCIAL,
+    run=runs(_stop),
+    examples=({"payout_id": _EXAMPLE},),
+    irreversible=True,
+    preview=previews(_stop),
+    reconcile=reconcile,
+    reconcile_is_final=True,
+    scoped={"payout_id": "payout"},
+    queue="refunds",
+)
+
+TAKING_BACK = (RECALL_REPLY, DISCARD_DRAFT, RESTORE_TICKET_STATUS, STOP_PAYOUT)
