@@ -5,12 +5,13 @@ event of a type that is not known here becomes a note: nothing that was recorded
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from agentops.console.formats import bytes_words, duration_words
 from agentops.console.gates import gate_entry
+from agentops.console.happenings import note_of
 from agentops.console.marks import State, Text, UntrustedText
 from agentops.console.records import RequestSummary, Told
 from agentops.console.reveal import reveal, reveal_cut
@@ -23,6 +24,7 @@ from agentops.console.timeline import (
     IncidentEntry,
     MessageEntry,
     NoteEntry,
+    Undoing,
 )
 
 IDLE_SECONDS = 60
@@ -37,7 +39,8 @@ class Known:
 
     ``arguments`` are those of the session's writes by invocation id, ``requests`` the questions to people by
     id, ``writes`` the names of tools that change something, ``source`` names the subject ("Ticket T-17"),
-    ``complete`` is whether no events follow after this page.
+    ``complete`` is whether no events follow after this page. ``calls`` are the positions of the session's writes and
+    ``states`` their states, both by invocation id, ``undoing`` what undoing has to do with them.
     """
 
     arguments: Mapping[str, Any]
@@ -45,6 +48,9 @@ class Known:
     writes: frozenset[str]
     source: str
     complete: bool
+    calls: Mapping[str, int] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+    undoing: Mapping[str, Undoing] = field(default_factory=dict)
 
 
 def entries_of(events: Sequence[Told], known: Known) -> list[Entry]:
@@ -62,6 +68,18 @@ def entries_of(events: Sequence[Told], known: Known) -> list[Entry]:
 
 _WAITED_FOR = {
     "approval.requested": "for a decision",
+    "person.asked": "for an answer",
+    "session.paused": "while it was paused",
+    "session.taken_over": "for the person who had taken it over",
+    "session.frozen": "while it was frozen",
+    "session.preempted": "for a worker",
+    "session.handed_on": "for a worker",
+    "session.handed_back": "for a worker",
+    "session.resumed": "for a worker",
+    "session.reopened": "for a worker",
+    "person.proposed": "for a worker",
+    "person.answered": "for a worker",
+    "question.expired": "for a worker",
     "session.sleeping": "before trying again",
     "session.opened": "for a worker",
     "session.woken": "for a worker",
@@ -106,7 +124,8 @@ class _Page:
         elif event.type in _UNINTENDED:
             yield self._call(event, event)
         else:
-            yield _SINGLE.get(event.type, _note)(event, self.known)
+            single = _SINGLE.get(event.type)
+            yield single(event, self.known) if single else note_of(event, self.known.calls)
 
     def _call(self, event: Told, ended: Told | None) -> CallEntry:
         """Build the entry of a call. ``ended`` is the event that tells how it ended, None while nobody knows."""
@@ -132,11 +151,15 @@ class _Page:
             detail=_detail(ended),
             size=bytes_words(size) if size else "",
             write=tool in self.known.writes or event.type == "call.intended",
+            person=actor_name(str(event.body.get("by", ""))),
+            undo=self.known.undoing.get(event.invocation),
         )
 
     def _outcome(self, ended: Told | None) -> State:
         if ended is None:
             return State("plain", "under way" if self.known.complete else "its result is among later steps")
+        if ended.type == "call.unknown":
+            return _FOUND_OUT.get(self.known.states.get(ended.invocation, ""), _OUTCOMES[ended.type])
         return _OUTCOMES[ended.type]
 
 
@@ -150,6 +173,13 @@ _OUTCOMES = {
     "call.failed": State("stop", "failed"),
     "call.unknown": State("stop", "outcome unknown"),
     "model.malformed": State("stop", "could not be read"),
+}
+
+# What was found out later about a call of unknown outcome, by the state of its row.
+_FOUND_OUT = {
+    "succeeded": State("ok", "unknown at first, it did take effect"),
+    "compensated": State("ok", "unknown at first, it did take effect"),
+    "failed": State("gone", "unknown at first, it never took effect"),
 }
 
 
@@ -209,10 +239,14 @@ def _stopping(event: Told, known: Known) -> Entry:
 
 
 def _ended(event: Told, known: Known) -> Entry:
+    if event.facts.get("again"):
+        return NoteEntry(position=event.position, at=event.at, words="The session ended again as it had ended before")
     answer = event.body.get("answer") or {}
+    heading = "Cancelled" if event.type == "session.cancelled" else "Answer"
     return AnswerEntry(
         position=event.position,
         at=event.at,
+        heading=heading,
         took=took_words(event.facts),
         cost=cost_of(event.facts),
         tokens=tokens_of(event.facts),
@@ -233,21 +267,13 @@ def _lease_expired(event: Told, known: Known) -> Entry:
     return NoteEntry(position=event.position, at=event.at, words=words, who=str(event.facts.get("lease_owner", "")))
 
 
-def _woken(event: Told, known: Known) -> Entry:
-    return NoteEntry(position=event.position, at=event.at, words="Woke up to try again")
-
-
-def _note(event: Told, known: Known) -> Entry:
-    return NoteEntry(position=event.position, at=event.at, words=event.type, who=actor_name(event.actor))
-
-
 _SINGLE: dict[str, Callable[[Told, Known], Entry]] = {
     "session.opened": _opened,
     "session.claimed": _claimed,
     "session.sleeping": _sleeping,
-    "session.woken": _woken,
     "session.lease_expired": _lease_expired,
     "session.stopping": _stopping,
     "session.finished": _ended,
     "session.stopped": _ended,
+    "session.cancelled": _ended,
 }

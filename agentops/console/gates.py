@@ -69,11 +69,17 @@ def _waited(asked: Told | None, decisions: Sequence[Told], request: RequestSumma
     return "" if still_open else "some time"
 
 
+def _did(event: Told) -> str:
+    if event.type == "approval.voided" and event.actor.startswith("user:"):
+        return "withdrew the question"
+    return _DID.get(event.type, event.type)
+
+
 def _moment(event: Told) -> GateMoment:
     reason = event.body.get("reason") or event.facts.get("reason") or event.facts.get("checked") or ""
     return GateMoment(
         at=event.at,
-        who=_WHO.get(event.type) or actor_name(event.actor),
-        did=_DID.get(event.type, event.type),
+        who=actor_name(event.actor) if event.actor.startswith("user:") else _WHO.get(event.type, event.actor),
+        did=_did(event),
         reason=reveal(str(reason)),
     )

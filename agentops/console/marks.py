@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-Kind = Literal["ok", "notice", "stop", "gone", "plain"]
-"""What a state means to a reader: went well, needs somebody, stopped or failed, over, nothing special."""
+Kind = Literal["ok", "notice", "stop", "gone", "plain", "frozen"]
+"""What a state means to a reader: went well, needs somebody, stopped or failed, over, nothing special, switched off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ _STATE_ICONS: dict[Kind, str] = {
     "stop": "alert",
     "gone": "clock",
     "plain": "play",
+    "frozen": "snow",
 }
 
 

@@ -12,7 +12,7 @@ from agentops.console import queries
 from agentops.console.access import Reader
 from agentops.console.codes import as_uuid, session_code
 from agentops.console.formats import cost_words, duration_words, time_left_words
-from agentops.console.marks import Filter, Option, Tier
+from agentops.console.marks import Filter, Option, State, Tier
 from agentops.console.ports import approval_desk
 from agentops.console.presenters import (
     Failure,
@@ -23,14 +23,14 @@ from agentops.console.presenters import (
     SessionListPage,
     SessionRow,
 )
-from agentops.console.queries import SessionFilter
+from agentops.console.queries import Frozen, SessionFilter
 from agentops.console.records import RequestSummary
 from agentops.console.reveal import reveal_cut
 from agentops.console.said import standing
 from agentops.kernel.errors import IncidentCode
 from agentops.runtime.answers import OUTCOMES
 from agentops.runtime.models import Session
-from agentops.runtime.states import SessionStatus
+from agentops.runtime.states import ENDED, SessionStatus
 
 FIRST_FEW = 5
 SOON_SECONDS = 3600
@@ -83,9 +83,14 @@ def _home_session(session: Session) -> HomeSession:
         pk=str(session.pk),
         title=reveal_cut(session.title, TITLE),
         agent=str(session.agent_version),
-        state=standing(session.status, session.outcome),
+        state=_stands(session),
         since=session.created_at,
     )
+
+
+def _stands(session: Session) -> State:
+    wanted = "" if SessionStatus(session.status) in ENDED else session.wanted
+    return standing(session.status, session.outcome, taken_by=session.taken_by, wanted=wanted)
 
 
 def _failure(code: str, count: int, last: datetime) -> Failure:
@@ -116,27 +121,33 @@ def _list_url(**params: str) -> str:
     return f"{reverse('session_list')}?{urlencode(params)}"
 
 
-def chosen_filter(params: Mapping[str, str]) -> SessionFilter:
+def chosen_filter(params: Mapping[str, str], reader: Reader) -> SessionFilter:
     """Return what a query string asks for. Values that no filter offers are read as no restriction."""
     return SessionFilter(
         text=params.get("q", "").replace("\x00", "").strip()[:MOST_TEXT],
         status=_offered(params.get("status", ""), _STATUSES),
         outcome=_offered(params.get("outcome", ""), _OUTCOME_NAMES),
         stop=_offered(params.get("stop", ""), _STOPS),
+        actor=reader.actor,
     )
 
 
 _STATUSES = {
     "open": "not ended",
+    "mine": "taken over by me",
     "queued": "queued",
     "running": "running",
     "sleeping": "tries again later",
-    "waiting_approval": "waits for a person",
+    "waiting_approval": "waits for a decision",
+    "waiting_person": "waits for an answer",
+    "paused": "paused",
+    "frozen": "frozen",
     "finished": "finished",
     "stopped": "stopped",
+    "cancelled": "cancelled",
 }
 _OUTCOME_NAMES = {outcome: outcome for outcome in (*OUTCOMES, "no action")}
-_STOPS = {code.value: code.value for code in IncidentCode}
+_STOPS = {code.value: f"{code.value}: {code.words}" for code in IncidentCode}
 
 
 def _offered(value: str, offered: Mapping[str, str]) -> str:
@@ -145,9 +156,10 @@ def _offered(value: str, offered: Mapping[str, str]) -> str:
 
 def session_list_page(reader: Reader, params: Mapping[str, str], *, now: datetime) -> SessionListPage:
     """Return one page of the list; ``after`` in ``params`` is the id of the last session of the page before."""
-    chosen = chosen_filter(params)
+    chosen = chosen_filter(params, reader)
     after = as_uuid(params.get("after", ""))
-    rows, more = queries.session_page(reader.tenant.pk, chosen, after=after)
+    frozen = queries.frozen_in(reader.tenant.pk)
+    rows, more = queries.session_page(reader.tenant.pk, chosen, frozen, after=after)
     return SessionListPage(
         query=chosen.text,
         filters=[
@@ -156,7 +168,7 @@ def session_list_page(reader: Reader, params: Mapping[str, str], *, now: datetim
             _filter("stop", "Incident code", "Any incident code", _STOPS, chosen.stop),
         ],
         filtered=chosen.active,
-        rows=[_row(session, now) for session in rows],
+        rows=[_row(session, frozen, now) for session in rows],
         next_url=_page_url(chosen, rows[-1].pk) if more else "",
         first_url=_page_url(chosen, None) if after else "",
         clear_url="?",
@@ -176,7 +188,7 @@ def _page_url(chosen: SessionFilter, after: UUID | None) -> str:
     return "?" + urlencode({name: value for name, value in params.items() if value})
 
 
-def _row(session: Session, now: datetime) -> SessionRow:
+def _row(session: Session, frozen: Frozen, now: datetime) -> SessionRow:
     ended = session.finished_at or now
     return SessionRow(
         pk=str(session.pk),
@@ -184,8 +196,9 @@ def _row(session: Session, now: datetime) -> SessionRow:
         title=reveal_cut(session.title, TITLE),
         customer=reveal_cut(session.requester or session.customer_id, TITLE),
         agent=str(session.agent_version),
-        state=standing(session.status, session.outcome),
+        state=State("frozen", "frozen") if frozen.covers(session) else _stands(session),
         incident=session.stop_code,
+        meaning=IncidentCode(session.stop_code).words if session.stop_code in _STOPS else "",
         cost=cost_words(session.cost_micro),
         duration=duration_words((ended - session.created_at).total_seconds()),
         gates=session.gates,

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from agentops.console.marks import Filter, Link, Option, State, Text, Tier
+from agentops.console.marks import Filter, Option, State, Text, Tier
+from agentops.console.stands import Stands
 from agentops.console.timeline import Entry, Sum, Waterfall
 
 Theme = Literal["system", "light", "dark"]
@@ -18,13 +19,17 @@ Theme = Literal["system", "light", "dark"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavItem:
-    """A place in the rail. `waiting` feeds the badge: requests whose turn it is for this person."""
+    """A place in the rail. `waiting` feeds the badge: requests whose turn it is for this person.
+
+    `count` is how much there is to look at, for everybody who works there.
+    """
 
     label: str
     url: str
     icon: str
     current: bool = False
     waiting: int | None = None
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +131,7 @@ class HomePage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
-    """A session in the list. `incident` is the code of why it stopped, or ""; `waits` says on whom."""
+    """A session in the list. `incident` is the code of why it stopped, or "", `meaning` that in words."""
 
     pk: str
     id: str
@@ -135,6 +140,7 @@ class SessionRow:
     agent: str
     state: State
     incident: str
+    meaning: str
     cost: str
     duration: str
     gates: int
@@ -167,22 +173,14 @@ class StoryPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaitsOn:
-    """Whom a session waits on, until when, and where to act."""
-
-    whom: str
-    until: datetime | None
-    link: Link | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPage:
     """A session's timeline, at most 200 entries of it.
 
     `earlier_at` and `later_at` are positions: the neighbouring pages start there (`?at=<position>`), and
     the page that holds a position is what `?at=<position>#step-<position>` opens. `model` names the
     planner as it must be shown ("offline playbook"), empty before the first step. The waterfall covers the
-    shown page. `moving` is whether more follows without a person, so that the page looks again by itself.
+    shown page. `stands` says why the session stands where it stands. `moving` is whether more follows without a
+    person, so that the page looks again by itself.
     """
 
     pk: str
@@ -196,7 +194,7 @@ class SessionPage:
     started: datetime
     ended: datetime | None
     story: Sequence[StoryPart]
-    waits_on: WaitsOn | None
+    stands: Stands | None
     sums: Sequence[Sum]
     waterfall: Waterfall | None
     entries: Sequence[Entry]

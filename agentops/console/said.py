@@ -69,6 +69,9 @@ _STANDING = {
     "running": State("plain", "running"),
     "sleeping": State("gone", "tries again later"),
     "waiting_approval": State("notice", "waits for a person"),
+    "waiting_person": State("notice", "waits for an answer"),
+    "paused": State("notice", "paused"),
+    "cancelled": State("gone", "cancelled"),
     "stopped": State("stop", "stopped"),
 }
 _OUTCOMES = {
@@ -77,8 +80,18 @@ _OUTCOMES = {
 }
 
 
-def standing(status: str, outcome: str) -> State:
-    """Return how a session stands: its outcome once it finished, its status before, and that it was stopped."""
+_WISHES = {"pause": "pausing", "take_over": "being taken over", "cancel": "cancelling"}
+
+
+def standing(status: str, outcome: str, *, taken_by: str = "", wanted: str = "") -> State:
+    """Return how a session stands: its outcome once it finished, its status before, and that it was stopped.
+
+    ``taken_by`` is who has taken it over, ``wanted`` what an operator wants of it next.
+    """
+    if wanted in _WISHES:
+        return State("notice", _WISHES[wanted])
+    if status == "paused" and taken_by:
+        return State("notice", f"taken over by {actor_name(taken_by)}")
     if status != "finished":
         return _STANDING.get(status, State("plain", status))
     return _OUTCOMES.get(outcome, State("ok", outcome or "finished"))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,67 +10,95 @@ from uuid import UUID
 from django.urls import reverse
 
 from agentops.console import queries
+from agentops.console.access import Reader
+from agentops.console.attempts import Attempt
 from agentops.console.codes import session_code
 from agentops.console.entries import Known, entries_of
-from agentops.console.formats import cost_words, duration_words
+from agentops.console.formats import duration_words
+from agentops.console.happenings import PRIORITIES
 from agentops.console.marks import Link, State
+from agentops.console.panels import Panel
 from agentops.console.ports import approval_desk
-from agentops.console.presenters import Payload, SessionPage, StepPage, WaitsOn
+from agentops.console.presenters import Payload, SessionPage, StepPage
 from agentops.console.queries import EVENTS_A_PAGE
 from agentops.console.records import RequestSummary
 from agentops.console.reveal import reveal
 from agentops.console.said import actor_name, standing
-from agentops.console.story import Write, tell
+from agentops.console.session_panel import panel_of
+from agentops.console.session_queries import day_is_spent, freeze_of, role_of
+from agentops.console.stands import Row, stands_of
+from agentops.console.story import tell
+from agentops.console.teller import Write
 from agentops.console.timeline import Sum
+from agentops.console.undoing import undoing_of
 from agentops.console.waterfall import waterfall_of
 from agentops.kernel.canonical import JSON
 from agentops.ledger.queries import events_of, payload_of
-from agentops.registry.roles import UnknownRole, get_role
-from agentops.runtime.models import Session
-from agentops.runtime.states import SessionStatus
+from agentops.runtime.models import Question, Session
+from agentops.runtime.questions import open_question
+from agentops.runtime.states import ENDED, SessionStatus
 
 SHOWN_BYTES = 20_000
 """How much of an input or output is put into a page; a download has all of it."""
 
 
-def session_page(session: Session, *, at: int, now: datetime) -> SessionPage:
-    """Return the page of the session's timeline that holds position ``at``; beyond the end it is the last one."""
-    start = min(max(at, 0), max(session.position - 1, 0)) // EVENTS_A_PAGE * EVENTS_A_PAGE
+@dataclass(frozen=True)
+class Looked:
+    """Who looks at a session's page and how: ``at`` is a position, ``tool`` the one chosen for a step."""
+
+    reader: Reader
+    at: int = 0
+    tool: str = ""
+    attempt: Attempt | None = None
+
+
+def session_page(session: Session, looked: Looked, *, now: datetime) -> tuple[SessionPage, Panel]:
+    """Return the page of the session's timeline that holds the position, and what the reader may do.
+
+    A position beyond the end is on the last page.
+    """
+    start = min(max(looked.at, 0), max(session.position - 1, 0)) // EVENTS_A_PAGE * EVENTS_A_PAGE
     events = queries.events_page(session.pk, start=start)
+    outline = queries.outline_of(session.pk)
     invocations = queries.invocations_of(session.pk)
     requests = approval_desk().of_session(session.pk)
     by_id = {str(request.pk): request for request in requests}
     last = events[-1].position if events else start
     total = max(session.position, last + 1 if events else 0)
+    question = open_question(session.pk) if session.status == SessionStatus.WAITING_PERSON else None
     known = Known(
         arguments={str(one.pk): one.arguments for one in invocations},
         requests=by_id,
-        writes=_writes_of(session.role),
+        writes=_writes_of(session),
         source=f"{session.subject_kind.capitalize()} {session.subject_id}",
         complete=last + 1 >= total,
+        calls={str(one.pk): one.position for one in invocations},
+        states={str(one.pk): one.state for one in invocations},
+        undoing=undoing_of(session, invocations, outline, looked.reader, looked.attempt),
     )
     story = tell(
-        queries.outline_of(session.pk),
+        outline,
         {str(one.pk): Write(one.tool, one.preview.get("effect", "")) for one in invocations},
         title=session.title,
         sender=session.requester,
-        waiting=session.status == SessionStatus.WAITING_APPROVAL,
+        waiting=session.status in _WITH_PEOPLE,
         now=now,
     )
-    waits_on = _waits_on(session, requests)
-    return SessionPage(
+    row = _row(session, looked.reader, requests, question)
+    stands = stands_of(row, outline)
+    page = SessionPage(
         pk=str(session.pk),
         id=session_code(session.pk),
         title=reveal(session.title),
         customer=reveal(session.customer_id),
-        state=_state(session, waits_on),
+        state=_state(row, session.outcome),
         agent=str(session.agent_version),
         model=session.planner,
         asked_by=actor_name(session.created_by) if session.created_by.startswith("user:") else "",
         started=session.created_at,
         ended=session.finished_at,
         story=story.parts,
-        waits_on=waits_on,
+        stands=stands,
         sums=_sums(session, story.people_seconds, now),
         waterfall=waterfall_of(events, by_id),
         entries=entries_of(events, known),
@@ -78,54 +107,60 @@ def session_page(session: Session, *, at: int, now: datetime) -> SessionPage:
         total=total,
         earlier_at=start - EVENTS_A_PAGE if start else None,
         later_at=last + 1 if last + 1 < total else None,
-        moving=session.status in (SessionStatus.QUEUED, SessionStatus.RUNNING) and total <= EVENTS_A_PAGE,
+        moving=session.status in _AT_WORK and last + 1 >= total and row.frozen is None and looked.attempt is None,
+    )
+    panel = panel_of(session, looked.reader, outline, question, tool=looked.tool, attempt=looked.attempt)
+    return page, panel
+
+
+_AT_WORK = (SessionStatus.QUEUED, SessionStatus.RUNNING)
+_WITH_PEOPLE = (SessionStatus.WAITING_APPROVAL, SessionStatus.WAITING_PERSON, SessionStatus.PAUSED)
+
+
+def _writes_of(session: Session) -> frozenset[str]:
+    """The role's writing tools; none when the installation no longer has the role."""
+    role = role_of(session)
+    return frozenset(tool.name for tool in role.tools if tool.is_write) if role else frozenset()
+
+
+def _state(row: Row, outcome: str) -> State:
+    if row.frozen:
+        return State("frozen", "frozen")
+    if row.asked and not row.wanted:
+        return State("notice", f"waits for {row.asked[0]}")
+    return standing(row.status, outcome, taken_by=row.taken_by, wanted=row.wanted)
+
+
+def _row(session: Session, reader: Reader, requests: Sequence[RequestSummary], question: Question | None) -> Row:
+    asked = None
+    if session.status == SessionStatus.WAITING_APPROVAL:
+        request = next((request for request in reversed(requests) if request.state == "pending"), None)
+        if request is not None:
+            link = Link(reverse("approval_request", args=[request.pk]), f"Open {request.code}")
+            asked = (request.queue, request.due, link)
+    freeze = freeze_of(session) if session.status in _AT_WORK else None
+    return Row(
+        status=session.status,
+        wanted="" if SessionStatus(session.status) in ENDED else session.wanted,
+        taken_by=session.taken_by,
+        actor=reader.actor,
+        wake_at=session.wake_at,
+        asked=asked,
+        answer_by=question.expires_at if question else None,
+        frozen=(freeze.frozen_by, freeze.reason) if freeze else None,
+        spent=session.status == SessionStatus.QUEUED and day_is_spent(reader.tenant),
     )
 
 
-def _writes_of(role_name: str) -> frozenset[str]:
-    """The role's writing tools; none when the installation no longer has the role."""
-    try:
-        return frozenset(tool.name for tool in get_role(role_name).tools if tool.is_write)
-    except UnknownRole:
-        return frozenset()
-
-
-def _state(session: Session, waits_on: WaitsOn | None) -> State:
-    if session.status == SessionStatus.WAITING_APPROVAL and waits_on is not None:
-        return State("notice", f"waits for {waits_on.whom}")
-    return standing(session.status, session.outcome)
-
-
-def _waits_on(session: Session, requests: Sequence[RequestSummary]) -> WaitsOn | None:
-    if session.status == SessionStatus.WAITING_APPROVAL:
-        request = next((request for request in reversed(requests) if request.state == "pending"), None)
-        if request is None:
-            return WaitsOn(whom="a person", until=None, link=None)
-        link = Link(reverse("approval_request", args=[request.pk]), f"Open {request.code}")
-        return WaitsOn(whom=request.queue, until=request.due, link=link)
-    if session.status == SessionStatus.SLEEPING:
-        return WaitsOn(whom="its next attempt", until=session.wake_at, link=None)
-    if session.status == SessionStatus.QUEUED:
-        return WaitsOn(whom="a free worker", until=None, link=None)
-    return None
-
-
 def _sums(session: Session, people_seconds: float, now: datetime) -> list[Sum]:
-    version = session.agent_version
     took = ((session.finished_at or now) - session.created_at).total_seconds()
     share = f"{round(100 * people_seconds / took)} %" if people_seconds and took else ""
     return [
         Sum(label="Took", value=duration_words(took)),
         Sum(label="With people", value=duration_words(people_seconds), note=share),
-        Sum(
-            label="At work",
-            value=duration_words(session.worked_ms / 1000),
-            note=f"of {duration_words(version.max_seconds)}",
-        ),
-        Sum(label="Cost", value=cost_words(session.cost_micro), note=f"of {cost_words(version.max_cost_micro)}"),
-        Sum(label="Steps", value=str(session.steps), note=f"of {version.max_steps}"),
-        Sum(label="Tokens", value=f"{session.input_tokens + session.output_tokens:,}"),
         Sum(label="Gates", value=str(session.gates)),
+        Sum(label="Priority", value=PRIORITIES[session.priority]),
+        Sum(label="Workstream", value=session.workstream or "–"),
     ]
 
 

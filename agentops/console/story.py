@@ -9,23 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentops.console.formats import duration_words
-from agentops.console.marks import Text, plain
 from agentops.console.presenters import StoryPart
 from agentops.console.records import Told
 from agentops.console.reveal import reveal_cut
 from agentops.console.said import actor_name
+from agentops.console.story_people import TELL as TELL_OF_PEOPLE
+from agentops.console.teller import EFFECT, Sentence, Teller, Write
 
-EFFECT = 140
 MOST_WRITES = 6
 """Effects beyond these are left to the timeline."""
-
-
-@dataclass(frozen=True)
-class Write:
-    """A write of the session: its effect in a sentence, empty when it had no dry run."""
-
-    tool: str
-    effect: str
 
 
 @dataclass(frozen=True)
@@ -36,91 +28,41 @@ class Story:
     people_seconds: float
 
 
-class _Teller:
-    """Says one sentence after the other; effects that follow each other are one sentence."""
-
-    def __init__(self, writes: Mapping[str, Write]) -> None:
-        self.writes = writes
-        self.parts: list[StoryPart] = []
-        self.asked_at: dict[str, datetime] = {}
-        self.approved: set[str] = set()
-        self.people_seconds = 0.0
-        self.reads = 0
-        self.told = 0
-        self.listing = False
-
-    def say(self, words: str, step: int | None = None) -> None:
-        self.parts.append(StoryPart(text=plain(words), step=step))
-
-    def quote(self, text: Text, step: int | None = None) -> None:
-        self.parts.append(StoryPart(text=text, step=step))
-
-    def begin(self, words: str) -> None:
-        """Begin a sentence, after ending what is still open and saying what was only read so far."""
-        self.end_list()
-        if self.reads:
-            self.say(f" The agent looked something up {_times(self.reads)}.")
-            self.reads = 0
-        self.say(f" {words}")
-
-    def end_list(self) -> None:
-        if self.listing:
-            self.say(".")
-            self.listing = False
-
-    def done(self, text: Text, step: int) -> None:
-        if self.listing:
-            self.say("; ")
-        else:
-            self.begin("Done: ")
-        self.quote(text, step)
-        self.listing = True
-
-    def what(self, moment: Told) -> Text:
-        write = self.writes.get(moment.invocation)
-        return reveal_cut(write.effect or write.tool if write else str(moment.facts.get("tool", "")), EFFECT)
-
-
 def tell(
     moments: Sequence[Told], writes: Mapping[str, Write], *, title: str, sender: str, waiting: bool, now: datetime
 ) -> Story:
     """Return the story of a session. ``writes`` are keyed by invocation id; ``waiting`` is whether it waits now."""
-    teller = _Teller(writes)
+    teller = Teller(writes)
     if sender:
         teller.quote(reveal_cut(sender, EFFECT))
         teller.say(" asked: ")
     teller.quote(reveal_cut(title, EFFECT), 0)
     teller.say(".")
     for moment in moments:
-        _TELL.get(moment.type, _skip)(teller, moment)
+        sentence = TELL.get(moment.type)
+        if sentence is not None:
+            sentence(teller, moment)
     if teller.reads:
         teller.begin("That is all so far.")
     teller.end_list()
     if waiting:
         teller.people_seconds += sum((now - asked_at).total_seconds() for asked_at in teller.asked_at.values())
+        teller.people_took(now)
     return Story(tuple(teller.parts), teller.people_seconds)
 
 
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
-
-
-def _skip(teller: _Teller, moment: Told) -> None:
-    """Say nothing about events that change nothing a reader acts on."""
-
-
-def _read(teller: _Teller, moment: Told) -> None:
+def _read(teller: Teller, moment: Told) -> None:
     teller.reads += 1
 
 
-def _asked(teller: _Teller, moment: Told) -> None:
+def _asked(teller: Teller, moment: Told) -> None:
     teller.asked_at[moment.invocation] = moment.at
     teller.begin("It asked people: ")
     teller.quote(teller.what(moment), moment.position)
     teller.say(".")
 
 
-def _decided(teller: _Teller, moment: Told) -> None:
+def _decided(teller: Teller, moment: Told) -> None:
     asked_at = teller.asked_at.pop(moment.invocation, None)
     waited = (moment.at - asked_at).total_seconds() if asked_at else 0.0
     teller.people_seconds += waited
@@ -136,14 +78,26 @@ def _decided(teller: _Teller, moment: Told) -> None:
     teller.say(" it.")
 
 
-def _voided(teller: _Teller, moment: Told) -> None:
+def _voided(teller: Teller, moment: Told) -> None:
+    asked_at = teller.asked_at.pop(moment.invocation, None)
+    if asked_at is not None:
+        teller.people_seconds += (moment.at - asked_at).total_seconds()
+    held = moment.invocation in teller.approved
     teller.approved.discard(moment.invocation)
-    teller.begin("The approval was ")
+    teller.begin("The approval was " if held else "The question was ")
     teller.say("withdrawn", moment.position)
-    teller.say(" because what had been approved no longer held.")
+    if held:
+        teller.say(" because what had been approved no longer held.")
+        return
+    reason = str(moment.facts.get("reason", ""))
+    if moment.actor.startswith("user:") or not reason:
+        teller.say(".")  # what the person did is the next sentence
+        return
+    teller.say(": ")
+    teller.quote(reveal_cut(reason, EFFECT))
 
 
-def _succeeded(teller: _Teller, moment: Told) -> None:
+def _succeeded(teller: Teller, moment: Told) -> None:
     teller.told += 1
     if moment.invocation in teller.approved:
         teller.begin("Then it ")
@@ -157,7 +111,7 @@ def _succeeded(teller: _Teller, moment: Told) -> None:
         teller.say(" in the timeline.")
 
 
-def _failed(teller: _Teller, moment: Told) -> None:
+def _failed(teller: Teller, moment: Told) -> None:
     teller.begin("This ")
     teller.say("failed", moment.position)
     teller.say(f" ({moment.facts.get('code', 'no reason given')}) and had no effect: ")
@@ -165,7 +119,7 @@ def _failed(teller: _Teller, moment: Told) -> None:
     teller.say(".")
 
 
-def _unknown(teller: _Teller, moment: Told) -> None:
+def _unknown(teller: Teller, moment: Told) -> None:
     teller.begin("Whether this took effect is ")
     teller.say("not known", moment.position)
     teller.say(": ")
@@ -173,22 +127,25 @@ def _unknown(teller: _Teller, moment: Told) -> None:
     teller.say(". A person must check with the system of record.")
 
 
-def _stopping(teller: _Teller, moment: Told) -> None:
+def _stopping(teller: Teller, moment: Told) -> None:
     teller.begin("It ")
     teller.say("stopped", moment.position)
     teller.say(": ")
     teller.quote(reveal_cut(str(moment.facts.get("words", "")), 2 * EFFECT))
 
 
-def _ended(teller: _Teller, moment: Told) -> None:
+def _ended(teller: Teller, moment: Told) -> None:
     outcome = str(moment.facts.get("outcome", ""))
+    if moment.facts.get("again") or (teller.ended_by_person and outcome == "no action"):
+        return
     words = {"escalated": "It handed over to a person", "no action": "It ended without having done anything"}
     teller.begin("")
     teller.say(words.get(outcome, f"It ended: {outcome}"), moment.position)
     teller.say(".")
 
 
-_TELL = {
+TELL: dict[str, Sentence] = {
+    **TELL_OF_PEOPLE,
     "call.read": _read,
     "approval.requested": _asked,
     "approval.approved": _decided,
@@ -202,3 +159,23 @@ _TELL = {
     "session.finished": _ended,
     "session.stopped": _ended,
 }
+
+UNTOLD = frozenset(
+    {
+        "session.opened",
+        "session.claimed",
+        "session.handed_on",
+        "session.lease_expired",
+        "session.sleeping",
+        "session.woken",
+        "model.malformed",
+        "call.read_failed",
+        "call.refused",
+        "call.intended",
+        "call.retried",
+        "budget.warned",
+        "process.began",
+        "process.moved",
+    }
+)
+"""What a story leaves to the timeline: nobody has to act on it, and another sentence tells what came of it."""

@@ -38,12 +38,31 @@ class MessageEntry(_Happening):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Undoing:
+    """What undoing has to do with a call: the step it takes back, the step that took it back, or an offer.
+
+    `undone_by` is empty when nobody in particular did it. `pk` and `until` belong to an offer: the call may be taken
+    back with `tool` until then; `blocked` says why not just now. `error` is what stood against the last attempt.
+    """
+
+    undoes: int | None = None
+    undone_at: int | None = None
+    undone_by: str = ""
+    pk: str = ""
+    tool: str = ""
+    until: datetime | None = None
+    blocked: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallEntry(_Happening):
     """A proposed tool call and what became of it.
 
     `summary` is its arguments in a line; `outcome` says how it ended, `detail` adds the vendor's
     transaction or the error's words. `has_payload` is whether input and output can be opened. A call that
     was refused, failed, or whose outcome is unknown has `open_failure` and is never folded away.
+    `person` is who proposed it instead of the agent, `undo` what undoing has to do with it.
     """
 
     template: ClassVar[str] = "console/events/call.html"
@@ -57,6 +76,8 @@ class CallEntry(_Happening):
     size: str = ""
     has_payload: bool = True
     write: bool = False
+    person: str = ""
+    undo: Undoing | None = None
 
     @property
     def open_failure(self) -> bool:
@@ -104,11 +125,29 @@ class IncidentEntry(_Happening):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteEntry(_Happening):
-    """A plain happening: queued, claimed again after a crash, paused, resumed, cancelled by somebody."""
+    """A plain happening: queued, claimed again after a crash, paused, resumed, cancelled by somebody.
+
+    `reason` is what somebody gave for it. `until` is when it ends, `step` and `session_pk` are what it is about.
+    """
 
     template: ClassVar[str] = "console/events/note.html"
     words: str
     who: str = ""
+    reason: Text = ()
+    until: datetime | None = None
+    step: int | None = None
+    session_pk: str = ""
+    mark: str = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionEntry(_Happening):
+    """Something that the agent asked people, with the answers that it suggested."""
+
+    template: ClassVar[str] = "console/events/question.html"
+    who: str
+    body: Text
+    options: Sequence[Text] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +163,14 @@ class AnswerEntry(_Happening):
     """The final answer: what was verified, what was blocked, what is left, each a list of sentences."""
 
     template: ClassVar[str] = "console/events/answer.html"
+    heading: str = "Answer"
     body: Text
     verified: Sequence[Text]
     blocked: Sequence[Text]
     left: Sequence[Text]
 
 
-Entry = MessageEntry | CallEntry | GateEntry | IncidentEntry | NoteEntry | IdleEntry | AnswerEntry
+Entry = MessageEntry | CallEntry | GateEntry | IncidentEntry | NoteEntry | QuestionEntry | IdleEntry | AnswerEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

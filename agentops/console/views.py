@@ -19,7 +19,7 @@ from agentops.console.pages import chosen_filter, home_page, session_list_page
 from agentops.console.presenters import DemoAccount
 from agentops.console.queries import session_or_none
 from agentops.console.search import Landing, landing_of
-from agentops.console.session_page import session_page, step_download, step_page
+from agentops.console.session_page import Looked, session_page, step_download, step_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.runtime.models import Session
@@ -86,7 +86,7 @@ def home(request: HttpRequest, reader: Reader) -> HttpResponse:
 @staff_page()
 def session_list(request: HttpRequest, reader: Reader) -> HttpResponse:
     """The list, or what a pasted id leads to."""
-    text = chosen_filter(request.GET.dict()).text
+    text = chosen_filter(request.GET.dict(), reader).text
     landing = landing_of(reader.tenant.pk, text) if text else None
     if landing is not None:
         return HttpResponseRedirect(_url_of(landing))
@@ -99,22 +99,28 @@ def _url_of(landing: Landing) -> str:
     return url if landing.position is None else f"{url}?at={landing.position}#step-{landing.position}"
 
 
-def _session(reader: Reader, session_id: UUID) -> Session:
+def session_of(reader: Reader, session_id: UUID) -> Session:
+    """Return the session. Raises Http404 when the reader's tenant has none of that id."""
     session = session_or_none(reader.tenant.pk, session_id)
     if session is None:
         raise Http404("no such session")
     return session
 
 
+def position_in(request: HttpRequest) -> int:
+    """Return the position that ``?at=`` names; what is no number is the beginning."""
+    at = request.GET.get("at", "")
+    return min(int(at), LAST_POSITION) if at.isascii() and at.isdigit() and len(at) < 12 else 0
+
+
 @require_GET
 @never_cache
 @staff_page()
 def session_detail(request: HttpRequest, reader: Reader, session_id: UUID) -> HttpResponse:
-    """A session's story and timeline. ``?at=`` is a position; what is no number is the beginning."""
-    at = request.GET.get("at", "")
-    position = min(int(at), LAST_POSITION) if at.isascii() and at.isdigit() and len(at) < 12 else 0
-    page = session_page(_session(reader, session_id), at=position, now=utcnow())
-    return render(request, "console/session.html", {"page": page})
+    """A session's story and timeline, from ``?at=`` on. ``?tool=`` is what a person chose for their next step."""
+    looked = Looked(reader, at=position_in(request), tool=request.GET.get("tool", ""))
+    page, panel = session_page(session_of(reader, session_id), looked, now=utcnow())
+    return render(request, "console/session.html", {"page": page, "panel": panel})
 
 
 @require_GET
@@ -122,7 +128,7 @@ def session_detail(request: HttpRequest, reader: Reader, session_id: UUID) -> Ht
 @staff_page()
 def step_payload(request: HttpRequest, reader: Reader, session_id: UUID, position: int) -> HttpResponse:
     """Input and output of a step: a fragment for the timeline, a page of its own, or with ``?download=1`` a file."""
-    session = _session(reader, session_id)
+    session = session_of(reader, session_id)
     if position > LAST_POSITION:
         raise Http404("no such step")
     if request.GET.get("download") == "1":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event
-from agentops.runtime.answers import honest_answer, outcome_of
+from agentops.runtime.answers import HANDED_OVER, honest_answer, outcome_of
 from agentops.runtime.models import Invocation
 from agentops.runtime.record import Leaving, Took, end, record
 from agentops.runtime.retiring import retire_pending
@@ -72,7 +72,7 @@ def _cancel(work: Work) -> None:
     calls = Invocation.objects.filter(session_id=held.id, state=InvocationState.SUCCEEDED)
     writes = frozenset(calls.values_list("tool", flat=True))
     answer = honest_answer(
-        held.history, IncidentCode.CANCELLED, writes=writes, handed_over="escalated" in held.achieved
+        held.history, IncidentCode.CANCELLED, writes=writes, handed_over=HANDED_OVER in held.achieved
     )
     outcome = outcome_of(held.achieved)
     end(

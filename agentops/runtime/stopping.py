@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agentops.ledger.append import Event, Statement
 from agentops.ledger.queries import events_of
-from agentops.runtime.answers import honest_answer, outcome_of
+from agentops.runtime.answers import HANDED_OVER, honest_answer, outcome_of
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import move
 from agentops.runtime.session import fold
@@ -30,7 +30,7 @@ def stop_unheld(
     code = folded.stop_code or code if status is SessionStatus.STOPPED else code
     calls = Invocation.objects.filter(session_id=session.pk, state=InvocationState.SUCCEEDED)
     writes = frozenset(calls.values_list("tool", flat=True))
-    answer = honest_answer(folded.history, code, writes=writes, handed_over="escalated" in folded.achieved)
+    answer = honest_answer(folded.history, code, writes=writes, handed_over=HANDED_OVER in folded.achieved)
     outcome = outcome_of(folded.achieved)
     facts = {"outcome": outcome, "code": code, "reason": reason}
     ending = Event(f"session.{status.value}", actor, facts, {}, {"answer": answer.as_json()})

@@ -3,14 +3,18 @@
 import re
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from agentops.gateway.breakers import report_failure
+from agentops.kernel.errors import FailureKind
 from agentops.runtime.dispatch import work_until_quiet
 from agentops.runtime.operations import start_session
-from agentops.tenancy.models import Role, Tenant
+from agentops.tenancy.models import Freeze, Role, Tenant
 from approvals.models import ApprovalRequest
 from tests.architecture.routes import Route, all_routes, all_sockets
 from tests.factories.books import Shop, open_shop
@@ -47,11 +51,37 @@ TABLE = {
     "session_new": Row("post", 302, 404, 404, by="alice"),
     "session_detail": Row("get", 302, 404, 200),
     "step_payload": Row("get", 302, 404, 200),
+    "session_pause": Row("post", 302, 404, 404, by="alice"),
+    "session_resume": Row("post", 302, 404, 404, by="alice"),
+    "session_cancel": Row("post", 302, 404, 404, by="alice"),
+    "session_take_over": Row("post", 302, 404, 404, by="alice"),
+    "session_hand_back": Row("post", 302, 404, 404, by="alice"),
+    "session_priority": Row("post", 302, 404, 404, by="alice"),
+    "session_step": Row("post", 302, 404, 404, by="alice"),
+    "session_finish": Row("post", 302, 404, 404, by="alice"),
+    "session_answer": Row("post", 302, 404, 404, by="alice"),
+    "session_undo": Row("post", 302, 404, 404, by="alice"),
+    "session_elevate": Row("post", 302, 404, 404, by="bob"),
+    "session_revoke": Row("post", 302, 404, 404, by="bob"),
+    "operations": Row("get", 302, 200, 200),
+    "freeze_list": Row("get", 302, 200, 200),
+    "freeze_new": Row("post", 302, 404, 404, by="alice"),
+    "freeze_detail": Row("get", 302, 404, 200),
+    "freeze_ask": Row("post", 302, 404, 404, by="alice"),
+    "freeze_lift": Row("post", 302, 404, 404),
+    "unknown_list": Row("get", 302, 200, 200),
+    "unknown_ask": Row("post", 302, 404, 404, by="alice"),
+    "unknown_settle": Row("post", 302, 404, 404, by="alice"),
+    "breaker_list": Row("get", 302, 200, 200),
+    "breaker_reset": Row("post", 302, 404, 404),
+    "question_list": Row("get", 302, 200, 200),
+    "spend_today": Row("get", 302, 200, 200),
     "approval_queue": Row("get", 302, 200, 200),
     "approval_news": Row("get", 302, 200, 200),
     "approval_request": Row("get", 302, 404, 200),
     "approval_decide": Row("post", 302, 404, 403),
 }
+NO_SESSION = ("session_list", "session_new")
 SOCKETS = {"ws/approvals/": "tests/approvals/test_socket.py"}
 
 
@@ -85,12 +115,32 @@ def signed_in(name: str) -> Client:
     return client
 
 
+ONE_FREEZE = ("freeze_detail", "freeze_ask", "freeze_lift")
+
+
+def freeze_look(tenant: Tenant) -> Freeze:
+    return Freeze.objects.create(
+        tenant=tenant, tool="look", reason="Why.", frozen_by="user:bob", frozen_at=timezone.now()
+    )
+
+
+def fail_look(tenant: Tenant) -> UUID:
+    failure = FailureKind.TIMEOUT
+    return report_failure(tenant_id=tenant.pk, name="tool:look", kind=failure, words="Too slow.").id
+
+
 def test_rows_hold(request_: ApprovalRequest) -> None:
     args: dict[str, list[Any]] = {
-        "session_detail": [request_.session_id],
         "step_payload": [request_.session_id, request_.position],
+        **{name: [request_.session_id] for name in TABLE if name.startswith("session_") and name not in NO_SESSION},
+        **{name: [request_.session_id, uuid4()] for name in ("session_answer", "session_revoke")},
+        "session_undo": [request_.session_id, request_.invocation_id],
         "approval_request": [request_.pk],
         "approval_decide": [request_.pk],
+        **{name: [freeze_look(request_.tenant).pk] for name in TABLE if name in ONE_FREEZE},
+        "unknown_ask": [request_.invocation_id],
+        "unknown_settle": [request_.invocation_id],
+        "breaker_reset": [fail_look(request_.tenant)],
     }
     data = {"verb": "approve", "digest": request_.digest}
     found = {}

@@ -9,7 +9,7 @@ from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 
 from agentops.console.urls import urlpatterns
 from agentops.ledger.models import LedgerEvent
@@ -18,6 +18,7 @@ from agentops.tenancy.models import Membership, Role
 from tests.console.conftest import DONE, LOOK, Stage, pay, signed_in
 from tests.factories.people import make_person
 
+NOBODYS = uuid4()
 PEOPLE = ("alice", "bob", "root", "charlie", "nobody", "anonymous")
 # What a GET answers to: Alice (approver), Bob (support), an admin of the tenant, Charlie (another tenant),
 # an account without a tenant, and somebody who is signed out.
@@ -31,14 +32,39 @@ READ = {
     "logout": (405, 405, 405, 405, 405, 302),
     "theme": (405, 405, 405, 405, 405, 302),
     "tenant": (405, 405, 405, 405, 405, 302),
+    "session_pause": (405, 405, 405, 405, 405, 302),
+    "session_resume": (405, 405, 405, 405, 405, 302),
+    "session_cancel": (405, 405, 405, 405, 405, 302),
+    "session_take_over": (405, 405, 405, 405, 405, 302),
+    "session_hand_back": (405, 405, 405, 405, 405, 302),
+    "session_priority": (405, 405, 405, 405, 405, 302),
+    "session_step": (405, 405, 405, 405, 405, 302),
+    "session_finish": (405, 405, 405, 405, 405, 302),
+    "session_answer": (405, 405, 405, 405, 405, 302),
+    "session_undo": (405, 405, 405, 405, 405, 302),
+    "session_elevate": (405, 405, 405, 405, 405, 302),
+    "session_revoke": (405, 405, 405, 405, 405, 302),
 }
-# The same for a POST without fields.
+# The same for a POST without fields, of a session that waits for a decision. What a question, a call or an elevation of
+# nobody's answers is 404 for everybody; those of the session are tried in the tests of each.
 WRITE = {
     "home": (405, 405, 405, 405, 405, 302),
     "session_list": (405, 405, 405, 405, 405, 302),
     "session_new": (404, 200, 200, 404, 404, 302),
     "session_detail": (405, 405, 405, 405, 405, 302),
     "step_payload": (405, 405, 405, 405, 405, 302),
+    "session_pause": (404, 422, 422, 404, 404, 302),
+    "session_resume": (404, 409, 409, 404, 404, 302),
+    "session_cancel": (404, 422, 422, 404, 404, 302),
+    "session_take_over": (404, 422, 422, 404, 404, 302),
+    "session_hand_back": (404, 409, 409, 404, 404, 302),
+    "session_priority": (404, 422, 422, 404, 404, 302),
+    "session_step": (404, 422, 422, 404, 404, 302),
+    "session_finish": (404, 422, 422, 404, 404, 302),
+    "session_answer": (404, 404, 404, 404, 404, 302),
+    "session_undo": (404, 404, 404, 404, 404, 302),
+    "session_elevate": (404, 404, 422, 404, 404, 302),
+    "session_revoke": (404, 404, 404, 404, 404, 302),
     "login": (302, 302, 302, 302, 302, 200),
     "theme": (400, 400, 400, 400, 400, 302),
     "tenant": (404, 404, 404, 404, 404, 302),
@@ -62,12 +88,15 @@ def client_of(stage: Stage, name: str) -> Client:
 
 
 def url_of(route: str, session: Session) -> str:
-    args = {"session_detail": [session.pk], "step_payload": [session.pk, 2]}
-    return reverse(route, args=args.get(route, []))
+    args = {"step_payload": [2], "session_answer": [NOBODYS], "session_undo": [NOBODYS], "session_revoke": [NOBODYS]}
+    of_session = route.startswith("session_") and route not in ("session_list", "session_new")
+    pk = [session.pk] if of_session or route == "step_payload" else []
+    return reverse(route, args=[*pk, *args.get(route, [])])
 
 
 def test_every_route_has_its_row() -> None:
-    assert {route.name for route in urlpatterns} == set(READ) == set(WRITE)
+    own = {route.name for route in urlpatterns if isinstance(route, URLPattern)}
+    assert own == set(READ) == set(WRITE)
 
 
 @pytest.mark.parametrize("person", PEOPLE)

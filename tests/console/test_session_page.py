@@ -15,7 +15,7 @@ from agentops.ledger.append import Event
 from agentops.registry.planner import FinalAnswer, Malformed, PlannerUnavailable, ToolCall, Usage
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
 from agentops.runtime.models import Session
-from agentops.runtime.operations import return_to_queue
+from agentops.runtime.operations import move
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.sweep import sweep_once
 from approvals.models import ApprovalRequest, Verdict
@@ -135,7 +135,12 @@ def test_waiting_session_names_whom_it_waits_for(stage: Stage, bob: Client) -> N
 def test_stopped_session_says_why(stage: Stage, bob: Client) -> None:
     stage.toy.vendor.after.append(OutcomeUnknown("timed out"))
     stage.toy.vendor.deaf = True
-    page = page_of(bob, stage.work(pay(), DONE))
+    session = stage.work(pay(), DONE)
+    while session.status == SessionStatus.SLEEPING:
+        Session.objects.update(wake_at=timezone.now())
+        sweep_once()
+        session = stage.go_on(session)
+    page = page_of(bob, session)
     assert "OUTCOME_UNKNOWN" in words_of(page)
     assert "Whether this took effect is not known: Pay $5.00 from a-1." in story_of(page)
     assert "It stopped: A call to another system may or may not have taken effect; a person must check." in story_of(
@@ -149,14 +154,15 @@ def test_back_off_and_lost_lease_are_shown(stage: Stage, bob: Client) -> None:
     page = page_of(bob, session)
     assert "slow down" in words_of(entry_at(page, 2))
     assert "attempt 1 failed" in words_of(entry_at(page, 2))
-    assert "Waits on its next attempt until" in words_of(page)
+    assert re.search(r"Sleeps until [^,]+, [\d:]+ UTC , because “ ?slow down ?”", words_of(page))
+    assert "it tries again by itself. Attempt 1 failed." in words_of(page)
     Session.objects.update(wake_at=timezone.now())
     sweep_once()
     assert "Woke up to try again" in words_of(page_of(bob, session))
     Session.objects.update(status="running")
     session.refresh_from_db()
     event = Event("session.lease_expired", "sweep", {"lease_owner": "host:1:2"})
-    return_to_queue(session=session, before=SessionStatus.RUNNING, event=event)
+    move(session, [event], SessionStatus.QUEUED)
     assert "its lease ran out" in words_of(page_of(bob, session))
 
 
