@@ -37,7 +37,7 @@ class Grants:
 
     by_tool: Mapping[str, Grant]
 
-    @property
+    @cached_property
     def tools(self) -> frozenset[str]:
         """The names of the granted tools."""
         return frozenset(self.by_tool)

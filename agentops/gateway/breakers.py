@@ -112,10 +112,10 @@ class Breakers:
     def view(self, name: str) -> BreakerView:
         """Return what is known of the breaker called ``name``."""
         known = self._views.get(name)
-        if known is not None:
-            return known
-        tenant_id = None if name.startswith("provider:") else self._tenant_id
-        return BreakerView(breaker_id(tenant_id, name), name, tenant_id)
+        if known is None:
+            tenant_id = None if name.startswith("provider:") else self._tenant_id
+            known = self._views[name] = BreakerView(breaker_id(tenant_id, name), name, tenant_id)
+        return known
 
     def off(self, name: str) -> ToolOff | None:
         """Return why a call would not be let through, None when one may be tried. Asks nobody."""

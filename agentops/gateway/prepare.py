@@ -5,7 +5,7 @@ Whatever fails becomes a ``Refusal`` that goes back to the planner; nothing has 
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,7 +100,7 @@ def _previewed(
     if preview is None:
         return Prepared(tool, arguments, None)
     try:
-        return Prepared(tool, arguments, act_once_renewed(tool, context, lambda: preview(context, arguments)))
+        return Prepared(tool, arguments, act_once_renewed(tool, context, lambda: _dry_run(preview, context, arguments)))
     except (ToolFailure, OutcomeUnknown, ToolBroke) as failure:
         # A dry run that works says little about the call itself, so only its failures are reported.
         if breakers is not None:
@@ -109,6 +109,16 @@ def _previewed(
             log.exception("the dry run of %s failed", tool.name)
             return Refusal(FailureKind.UNKNOWN, "The tool's dry run failed.", "Try another way.")
         return refusal_of(failure)
+
+
+def _dry_run(
+    preview: Callable[[CallContext, Mapping[str, Any]], Preview], context: CallContext, arguments: dict[str, Any]
+) -> Preview:
+    """Without its dry run a write would pass for a read, which has no intent; so nothing else is believed to be one."""
+    made = preview(context, arguments)
+    if not isinstance(made, Preview):
+        raise TypeError(f"a dry run returned {type(made).__name__}")
+    return made
 
 
 def refusal_of(failure: ToolFailure | OutcomeUnknown) -> Refusal:

@@ -51,11 +51,14 @@ def require_canonical(value: JSON, *, depth: int = MAX_DEPTH) -> None:
     if depth == 0:
         raise NotCanonical(f"nested deeper than {MAX_DEPTH} levels")
     for item in items:
-        # Most values are plain text: looked at here, they cost no call of their own.
-        if type(item) is str and item.isascii():
+        # Most values are plain: looked at here, they cost no call of their own.
+        kind = type(item)
+        if kind is str and item.isascii():
             if "\x00" in item:
                 raise NotCanonical("text holds a NUL character")
-        else:
+        elif kind is int and -MAX_INTEGER <= item <= MAX_INTEGER:
+            continue
+        elif item is not None and kind is not bool:
             require_canonical(item, depth=depth - 1)
 
 
@@ -96,6 +99,14 @@ def canonical_bytes(value: JSON) -> bytes:
     """Return the RFC 8785 form of ``value`` as UTF-8. Raises NotCanonical."""
     require_canonical(value)
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def fingerprint_bytes(value: object) -> bytes:
+    """Return bytes that are equal for equal values: canonical JSON where there is one, text where there is none."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return repr(value).encode("utf-8", "backslashreplace")
 
 
 def digest(value: JSON) -> bytes:

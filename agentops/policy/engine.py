@@ -6,6 +6,7 @@ clock or network, so any decision can be explained and repeated later from the l
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from agentops.policy.rules import Effect, Rule, RuleError
@@ -29,6 +30,10 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as canonical JSON for the ledger."""
+        return self._as_json
+
+    @cached_property
+    def _as_json(self) -> dict[str, Any]:
         return {
             "effect": self.effect.value,
             "reasons": [[reason.rule, reason.effect.value, reason.words] for reason in self.reasons],

@@ -4,8 +4,8 @@ A rule is a set of conditions that must all hold, an effect, and words for peopl
 dotted path; money is in minor units, and a rule about money names its currency.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -82,6 +82,33 @@ class Rule:
             if not condition.holds(facts):
                 return False
         return True
+
+
+def narrow(rules: Iterable[Rule], known: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """Return the rules that can still fire when the facts under the names in ``known`` are as they are there.
+
+    Conditions that then hold are dropped, and rules of which one does not are too, so over any facts that agree with
+    ``known`` the verdict is the same. A condition that cannot be evaluated is kept.
+    """
+    return tuple(rule for rule in (_narrowed(rule, known) for rule in rules) if rule is not None)
+
+
+def _narrowed(rule: Rule, known: Mapping[str, Any]) -> Rule | None:
+    open_conditions: list[Condition] = []
+    for condition in rule.when:
+        if condition.fact.partition(".")[0] not in known:
+            open_conditions.append(condition)
+            continue
+        try:
+            # A condition behind one that is open is only looked at when that one holds, so it decides nothing yet.
+            if not condition.holds(known) and not open_conditions:
+                return None
+        except RuleError:
+            open_conditions.append(condition)
+            continue
+        if open_conditions:
+            open_conditions.append(condition)
+    return replace(rule, when=tuple(open_conditions))
 
 
 def lookup(facts: Mapping[str, Any], path: str) -> Any:

@@ -121,6 +121,10 @@ class Preview:
 
     def as_json(self) -> dict[str, Any]:
         """Return the preview as canonical JSON, the form that approval digests cover."""
+        return self._as_json
+
+    @cached_property
+    def _as_json(self) -> dict[str, Any]:
         return {
             "effect": self.effect,
             "target": self.target,

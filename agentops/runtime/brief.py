@@ -1,17 +1,19 @@
 """What decides about a session's work, as of one epoch: grants, freezes, limits, breakers, elevations."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.db.models import Q
 
-from agentops.agents.models import Agent, Elevation
+from agentops.agents.models import AgentVersion, Elevation
 from agentops.agents.queries import Grants, grants_of
 from agentops.gateway.breakers import Breakers, breakers_of
 from agentops.kernel.clock import utcnow
+from agentops.policy.rules import Rule, narrow
 from agentops.runtime.models import Priority, Session
 from agentops.runtime.session import Held
 from agentops.runtime.states import SessionStatus
@@ -37,6 +39,7 @@ class Brief:
     """
 
     epoch: int
+    version: AgentVersion
     grants: Grants
     freezes: tuple[Frozen, ...]
     breakers: Breakers
@@ -44,6 +47,20 @@ class Brief:
     tenant_day_micro: int | None
     agent_day_micro: int | None
     urgent: bool
+    _narrowed: dict[tuple[Any, ...], tuple[Rule, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def rules_for(self, facts: Mapping[str, Any]) -> tuple[Rule, ...]:
+        """Return the rules that can still fire for a call with these facts, given its tool and its grant.
+
+        Tool and grant stay the same as long as the brief does, up to the switches in the key.
+        """
+        tool, grant = facts["tool"], facts["grant"]
+        key = (tool["name"], tool["version"], tool["frozen"], tool["elevated"], grant["present"], grant["bounded_here"])
+        rules = self._narrowed.get(key)
+        if rules is None:
+            known = {"tool": tool, "grant": grant}
+            rules = self._narrowed[key] = narrow(self.grants.rules_for(tool["name"]), known)
+        return rules
 
     @property
     def stopped_by(self) -> Frozen | None:
@@ -61,14 +78,16 @@ def brief_of(held: Held) -> Brief:
     It is read after the epoch was, so it is never older than it says; if it is newer, the next durable point that
     depends on it fails and it is read again.
     """
-    return _brief(held.agent_version_id, held.agent_id, held.epoch)
+    return _brief(held.agent_version_id, held.epoch)
 
 
 @lru_cache(maxsize=256)
-def _brief(version_id: UUID, agent_id: UUID, epoch: int) -> Brief:
-    agent = Agent.objects.select_related("tenant").get(pk=agent_id)
+def _brief(version_id: UUID, epoch: int) -> Brief:
+    version = AgentVersion.objects.select_related("agent__tenant").get(pk=version_id)
+    agent = version.agent
     return Brief(
         epoch=epoch,
+        version=version,
         grants=grants_of(version_id),
         freezes=tuple(_freezes(agent.tenant_id, agent.pk)),
         breakers=Breakers(agent.tenant_id, breakers_of(agent.tenant_id)),

@@ -9,7 +9,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from agentops.agents.models import AgentVersion
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event, StaleStream, Statement, append
@@ -20,6 +19,7 @@ from agentops.registry.role import RoleSpec
 from agentops.registry.roles import get_role
 from agentops.runtime import compensation, guards, statements
 from agentops.runtime.abandon import abandon
+from agentops.runtime.brief import brief_of
 from agentops.runtime.interrupts import draining
 from agentops.runtime.loop import run
 from agentops.runtime.models import Priority, Session
@@ -31,6 +31,8 @@ from agentops.runtime.work import Work
 log = logging.getLogger(__name__)
 
 ANY_PRIORITY = -1
+MOST_TRIES = 100
+"""So often a claim looks again after others were faster; then it is left to the next ring."""
 
 
 def work_until_quiet(*, most: int | None = None) -> int:
@@ -61,7 +63,7 @@ def claim() -> Held | None:
     Sessions of a role that is not installed, or was begun under a version that this program does not go on with, wait
     for another worker, without holding up the others.
     """
-    while True:
+    for _ in range(MOST_TRIES):
         try:
             with transaction.atomic():
                 taken = _take(above=ANY_PRIORITY)
@@ -72,6 +74,7 @@ def claim() -> Held | None:
             return None
         reach(CrashPoint.CLAIM_COMMITTED)
         return _loaded(*taken)
+    return None
 
 
 def preempt(work: Work) -> Held | None:
@@ -218,7 +221,7 @@ def _hand_over(held: Held) -> None:
 
 def work_of(held: Held) -> Work:
     """Gather what working a held session needs. Raises LookupError when its subject is gone."""
-    version = AgentVersion.objects.select_related("agent").get(pk=held.agent_version_id)
+    version = brief_of(held).version
     role: RoleSpec = get_role(held.role)
     subject = role.load_subject(held.tenant_id, held.subject_id)
     if subject is None:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
 
-from agentops.kernel.canonical import NotCanonical, canonical_bytes
+from agentops.kernel.canonical import fingerprint_bytes
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.planner import Observation, ObservationStatus
 
@@ -125,7 +125,10 @@ class Progress:
         ``output`` is the hex digest of what the planner said for that step, "" when that is not known or a person
         proposed it. ``wrote`` says that the call took effect somewhere, which is progress whatever it returned.
         """
-        call, result = _fingerprint(observation.tool, observation.arguments), _digest(_bytes(observation.result))
+        call, result = (
+            _fingerprint(observation.tool, observation.arguments),
+            _digest(fingerprint_bytes(observation.result)),
+        )
         turned_down = observation.status in _TURNED_DOWN
         self._turned_down = self._turned_down + 1 if turned_down else 0
         self._malformed = self._malformed + 1 if turned_down and not observation.tool else 0
@@ -184,15 +187,7 @@ class Progress:
 
 
 def _fingerprint(tool: str, arguments: Any) -> bytes:
-    return _digest(tool.encode("utf-8", "backslashreplace") + b"\x00" + _bytes(arguments))
-
-
-def _bytes(value: Any) -> bytes:
-    """The canonical form of a value; one that has none stands as text."""
-    try:
-        return canonical_bytes(value)
-    except NotCanonical:
-        return repr(value).encode("utf-8", "backslashreplace")
+    return _digest(tool.encode("utf-8", "backslashreplace") + b"\x00" + fingerprint_bytes(arguments))
 
 
 def _digest(data: bytes) -> bytes:

@@ -176,8 +176,8 @@ def _decide(work: Work, write: Write, key: str) -> Intended | Parked | TurnedDow
 
 def judge(work: Work, prepared: Prepared, preview: Preview | None, *, moved: int) -> tuple[Verdict, dict[str, Any]]:
     """Return the verdict on a prepared call and the facts it rests on."""
-    grants, money = work.grants, preview.money if preview else None
-    grant = grants.by_tool.get(prepared.tool.name)
+    money = preview.money if preview else None
+    grant = work.grants.by_tool.get(prepared.tool.name)
     facts = facts_of(
         tool=prepared.tool,
         grant=grant.facts(currency=money.currency if money else None) if grant else None,
@@ -187,7 +187,7 @@ def judge(work: Work, prepared: Prepared, preview: Preview | None, *, moved: int
         frozen=work.brief.freeze_of(prepared.tool.name) is not None,
         elevated=not prepared.tool.elevated or prepared.tool.auth_scope in elevations_of(work.held.id),
     )
-    return decide(facts, grants.rules_for(prepared.tool.name)), facts
+    return decide(facts, work.brief.rules_for(facts)), facts
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ class Invocation(models.Model):
     preview = models.JSONField()
     state = models.CharField(max_length=20, choices=[(s.value, s.value) for s in InvocationState])
     # NULL, not "": any number of calls hold no key.
-    idempotency_key = models.CharField(max_length=64, null=True, unique=True)  # noqa: DJ001
+    idempotency_key = models.CharField(max_length=64, null=True)  # noqa: DJ001
     money_family = models.CharField(max_length=40, blank=True)
     window_day = models.DateField(null=True)
     rationale = models.TextField(blank=True)
@@ -130,6 +130,8 @@ class Invocation(models.Model):
         db_table = "invocation"
         constraints = [
             models.UniqueConstraint(fields=["session_id", "position"], name="one_write_a_step"),
+            # As a constraint and not of the field, which would get a second index for prefixes.
+            models.UniqueConstraint(fields=["idempotency_key"], name="one_call_an_idempotency_key"),
             models.CheckConstraint(
                 condition=Q(state__in=[s.value for s in InvocationState]), name="invocation_state_is_known"
             ),

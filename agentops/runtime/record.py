@@ -186,7 +186,7 @@ def stands_elsewhere(held: Held) -> bool:
 
 def _budget_warnings(held: Held, took: Took) -> list[Event]:
     """The session is told of once when half, and once when four fifths, of a budget are used."""
-    if held.limits is None:
+    if held.limits is None or not (took.steps or took.worked_ms or took.usage.input_tokens or took.usage.cost_micro):
         return []
     tokens = took.usage.input_tokens + took.usage.output_tokens
     before = Used(held.steps, held.worked_ms, held.cost_micro, held.tokens)
@@ -249,16 +249,18 @@ def conclude(
 
 
 def usage_facts(turn: Turn) -> dict[str, Any]:
-    """Return what a model call took, for the facts of the event that its proposal led to."""
+    """Return what a model call took, for the facts of the event of its proposal; only its name when it took nothing."""
     usage = turn.usage
-    return {
-        "model": usage.model,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost_micro": usage.cost_micro,
-        "model_ms": usage.latency_ms,
-        "estimated": usage.estimated,
-    }
+    facts: dict[str, Any] = {"model": usage.model}
+    if usage.input_tokens or usage.output_tokens or usage.cost_micro or usage.latency_ms:
+        facts |= {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cost_micro": usage.cost_micro,
+            "model_ms": usage.latency_ms,
+            "estimated": usage.estimated,
+        }
+    return facts
 
 
 def sleep(

@@ -1,6 +1,7 @@
 """What one step of a held session needs, gathered once per claim."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from agentops.agents.models import AgentVersion
 from agentops.agents.queries import Grants
@@ -32,7 +33,7 @@ class Work:
             self._brief = brief_of(self.held)
         return self._brief
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         """The budget of the agent's version."""
         version = self.version
@@ -45,12 +46,16 @@ class Work:
         """What the version may do at this moment."""
         return self.brief.grants
 
+    @cached_property
+    def _agent(self) -> str:
+        return f"agent:{self.version.agent.name} v{self.version.number}"
+
     @property
     def actor(self) -> str:
         """Who proposes the next step, as the ledger names them: the agent, or the person who does it instead."""
         if self.held.proposed is not None:
             return self.held.proposed.actor
-        return self.held.proposer or f"agent:{self.version.agent.name} v{self.version.number}"
+        return self.held.proposer or self._agent
 
     @property
     def breakers(self) -> Breakers:
@@ -59,7 +64,8 @@ class Work:
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """Return the granted tools, in the role's order."""
-        return tuple(tool for tool in self.role.tools if tool.name in self.grants.tools)
+        granted = self.grants.tools
+        return tuple([tool for tool in self.role.tools if tool.name in granted])
 
     def plan_context(self) -> PlanContext:
         """Return everything the planner may know."""

@@ -118,6 +118,19 @@ def test_killed_server_comes_back_with_its_data_on_the_same_port(new_server: New
     server.destroy()
 
 
+def test_server_that_ends_while_it_is_waited_for_is_started_again(base: Path, new_server: NewServer) -> None:
+    server = new_server("ending")
+    server.ensure()
+    pid = server.cluster.recorded()[0]
+    os.kill(pid, signal.SIGSTOP)  # it runs, and answers nobody
+    threading.Timer(1, os.kill, (pid, signal.SIGKILL)).start()
+    other = EmbeddedPostgres(base, "ending", durable=False)
+    assert other.ensure().answers()
+    assert other.cluster.recorded()[0] != pid
+    server.stop()
+    other.destroy()
+
+
 def test_two_processes_starting_at_once_share_one_server(base: Path, new_server: NewServer) -> None:
     data = new_server("race").cluster.data
     starters = [other_process(base, "race") for _ in range(3)]

@@ -7,7 +7,7 @@ import pytest
 
 from agentops.policy.baseline import BASELINE, Limit, covers, threshold_rules
 from agentops.policy.engine import Verdict, decide
-from agentops.policy.rules import Condition, Effect, Rule
+from agentops.policy.rules import Condition, Effect, Rule, narrow
 from agentops.registry.tool import Dial, Tier
 
 LIMIT = Limit("money.customer_day_minor", ">", 2500, "USD", "ask", "More than $25.00 a day.")
@@ -112,3 +112,22 @@ def test_rule_that_errors_denies(condition: Condition) -> None:
 def test_unknown_effect_of_a_stored_threshold_is_an_error_not_an_allowance() -> None:
     with pytest.raises(ValueError, match="perhaps"):
         threshold_rules("pay", [Limit("money.minor", ">", 1, "USD", "perhaps", "")])
+
+
+@pytest.mark.parametrize("known", [("tool",), ("grant",), ("tool", "grant"), ("money",), ()])
+def test_narrowed_rules_give_the_same_verdict(known: tuple[str, ...]) -> None:
+    """Whatever is known beforehand, over every combination of what the tests above vary."""
+    rules = BASELINE + threshold_rules("pay", (LIMIT,))
+    for tier, dial, minor, moved, flag in itertools.product(
+        Tier, (None, *Dial), (None, 1, 2501), (0, 2500), (None, "frozen", "irreversible", "destructive")
+    ):
+        given = facts(tier=tier, dial=dial, minor=minor, moved=moved, **({flag: True} if flag else {}))
+        narrowed = narrow(rules, {name: given[name] for name in known})
+        assert decide(given, narrowed) == decide(given, rules)
+        assert len(narrowed) <= len(rules)
+
+
+def test_narrowing_keeps_what_an_earlier_condition_decides() -> None:
+    broken = Rule("broken", Effect.ALLOW, "x", (Condition("money.none", "=", 1), Condition("tool.write", "=", False)))
+    given = facts()
+    assert decide(given, narrow((broken,), {"tool": given["tool"]})) == decide(given, (broken,))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentops.kernel.canonical import canonical_bytes
+from agentops.kernel.canonical import fingerprint_bytes
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.planner import Observation, ObservationStatus
 from agentops.runtime import guards
@@ -174,9 +174,9 @@ def test_step_costs_the_same_at_the_three_hundredth(monkeypatch: pytest.MonkeyPa
 
     def counted(value: object) -> bytes:
         hashed.append(value)
-        return canonical_bytes(value)
+        return fingerprint_bytes(value)
 
-    monkeypatch.setattr(guards, "canonical_bytes", counted)
+    monkeypatch.setattr(guards, "fingerprint_bytes", counted)
     progress = Progress()
     for n in range(300):
         before = len(hashed)

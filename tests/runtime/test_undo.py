@@ -231,6 +231,23 @@ def test_undo_of_unknown_outcome_is_left_to_people_and_compensates_nothing(toy: 
     assert events(session)[-2:] == ["call.reconciled", "call.compensated"]
 
 
+def test_what_is_found_out_about_another_call_meanwhile_does_not_stand_in_the_way(toy: Toy, agent: Agent) -> None:
+    toy.vendor.on_pay = lambda: (
+        toy.vendor.after.append(OutcomeUnknown("timed out")) if len(toy.vendor.done) > 1 else None
+    )
+    session = begin(toy, agent, pay(), pay(700), DONE)
+    toy.vendor.deaf = True
+    go_on(session)
+    while session.status == "sleeping":
+        come_back(session)
+    assert session.stop_code == "OUTCOME_UNKNOWN"
+    toy.vendor.deaf = False
+    undo()
+    reconciling.ask_again(invocation_id=Invocation.objects.get(state="unknown").pk, actor="user:eve")
+    assert (go_on(session).status, session.stop_code) == ("stopped", "OUTCOME_UNKNOWN")
+    assert (paid().state, toy.vendor.balances["a-1"]) == ("compensated", 99_300)
+
+
 def test_undo_goes_on_after_it_was_paused(toy: Toy, session: Session) -> None:
     undo()
     control.pause_session(session_id=session.pk, actor=BOB, reason="")
