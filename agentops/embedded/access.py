@@ -1,6 +1,5 @@
 """How to reach the embedded server, and whether it answers."""
 
-import time
 from dataclasses import dataclass, field
 
 import psycopg
@@ -44,15 +43,6 @@ class Access:
             self.connect(MAINTENANCE).close()
         except psycopg.OperationalError:
             return False
-        return True
-
-    def answers_within(self, seconds: float) -> bool:
-        """Wait for the server, which may be starting or recovering."""
-        deadline = time.monotonic() + seconds
-        while not self.answers():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
         return True
 
     def create_database(self) -> None:

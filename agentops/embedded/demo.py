@@ -18,6 +18,7 @@ from django.db import close_old_connections
 
 from agentops.embedded.locks import open_lock
 from agentops.kernel.errors import AgentOpsError
+from agentops.runtime.interrupts import draining
 
 HOST = "127.0.0.1"
 SWEEP_EVERY = 1.0
@@ -122,6 +123,7 @@ class Demo:
         finally:
             ignore_signals()
             self._stopping.set()
+            draining.set()
             worker_state.should_stop = os.EX_OK
             for part in parts:
                 part.join(PATIENCE)
@@ -142,6 +144,7 @@ class Demo:
 
     def _work(self) -> None:
         worker_state.should_stop = None
+        draining.clear()
         worker = self._app.WorkController(
             pool_cls="threads",
             hostname="demo@localhost",

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import psycopg
@@ -123,12 +124,18 @@ class EmbeddedPostgres:
             atexit.register(self.stop)
 
     def _running(self, cluster: Cluster) -> Access | None:
+        """Wait for the server, which may be starting or recovering. None when there is none, or it was ending."""
         pid, port = cluster.recorded()
         if not runs_in(pid, cluster.data):
             return None
         access = Access(port, cluster.password())
-        if not access.answers_within(PATIENCE):
-            raise EmbeddedPostgresError(f"the database server (process {pid}) runs but does not answer")
+        deadline = time.monotonic() + PATIENCE
+        while not access.answers():
+            if not runs_in(pid, cluster.data):
+                return None
+            if time.monotonic() > deadline:
+                raise EmbeddedPostgresError(f"the database server (process {pid}) runs but does not answer")
+            time.sleep(0.05)
         return access
 
     def _start(self, cluster: Cluster) -> Access:

@@ -38,10 +38,10 @@ def work_one(moment: Moment, told: Connection) -> None:
 
     write, propose = gateway.write, Playbook.propose
 
-    def hooked_write(tool: ToolSpec, context: CallContext, arguments: dict[str, Any]) -> Outcome:
+    def hooked_write(tool: ToolSpec, context: CallContext, arguments: dict[str, Any], **named: Any) -> Outcome:
         if moment.place == "before" and tool.name == moment.tool:
             arrive()
-        outcome = write(tool, context, arguments)
+        outcome = write(tool, context, arguments, **named)
         if moment.place == "after" and tool.name == moment.tool:
             arrive()
         return outcome

@@ -90,7 +90,8 @@ def everything(session: Session) -> list[object]:
 def require_one_effect(shop: Shop, session: Session) -> None:
     events = list(LedgerEvent.objects.filter(stream=session.pk).order_by("position").values_list("type", "facts"))
     cancelled = [name for name, facts in events if name.startswith("call.") and facts.get("tool") == CANCEL]
-    assert cancelled == ["call.intended", "call.succeeded"]
+    # The next worker says so when it makes the call that certainly never was.
+    assert [name for name in cancelled if name != "call.retried"] == ["call.intended", "call.succeeded"]
     assert [name for name, _ in events].count("session.lease_expired") == 1
     assert effects() == 1
     made, known = accounts_of_effects(shop.tenant)

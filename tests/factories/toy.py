@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +28,8 @@ from agentops.registry.tool import (
 class Vendor:
     """Accounts with a balance and a version, idempotent by key, with scripted faults.
 
-    ``faults`` are taken one a call: ``before`` raises instead of acting, ``after`` acts and then raises.
+    Faults are taken one a call: ``before`` raises instead of acting, ``after`` acts and then raises. ``before_back``
+    is ``before`` of paying back.
     """
 
     balances: dict[str, int] = field(default_factory=lambda: {"a-1": 100_000, "b-1": 100_000})
@@ -37,6 +38,7 @@ class Vendor:
     calls: list[str] = field(default_factory=list)
     before: list[Exception] = field(default_factory=list)
     after: list[Exception] = field(default_factory=list)
+    before_back: list[Exception] = field(default_factory=list)
     deaf: bool = False
     on_pay: Callable[[], None] = lambda: None
 
@@ -54,6 +56,16 @@ class Vendor:
         self.on_pay()
         if self.after:
             raise self.after.pop(0)
+        return self.done[key]
+
+    def pay_back(self, key: str, account: str, minor: int) -> dict[str, Any]:
+        """Give ``minor`` back to the account, once per key."""
+        self.calls.append(key)
+        if self.before_back:
+            raise self.before_back.pop(0)
+        if key not in self.done:
+            self.balances[account] += minor
+            self.done[key] = {}
         return self.done[key]
 
     def ask(self, key: str) -> dict[str, Any] | None:
@@ -89,10 +101,11 @@ class Toy:
             instructions="Pay what is asked.",
             success_metric="paid",
             subject_kind="work",
-            tools=(self._look(), self._pay(), self._note(), self._hand_over()),
+            tools=(self._look(), self._pay(), self._pay_back(), self._note(), self._hand_over()),
             grants=(
                 GrantDefault("look", Dial.AUTONOMOUS),
                 GrantDefault("pay", Dial.BOUNDED, (_LIMIT,)),
+                GrantDefault("pay_back", Dial.AUTONOMOUS),
                 GrantDefault("note", Dial.AUTONOMOUS),
                 GrantDefault("hand_over", Dial.AUTONOMOUS),
             ),
@@ -154,6 +167,8 @@ class Toy:
             auth_scope="accounts:pay",
             data_class=DataClass.FINANCIAL,
             undo="can be paid back",
+            undo_call=lambda arguments, result: ("pay_back", dict(arguments)),
+            undo_within=timedelta(hours=1),
             scoped={"account": "account"},
             preview=self._preview,
             reconcile=lambda context: self.vendor.ask(context.idempotency_key),
@@ -176,6 +191,33 @@ class Toy:
             changes=(Change("Balance", str(before), str(before - minor)),),
             versions={account: self.vendor.versions[account]},
             money=Money(minor, "USD"),
+        )
+
+    def _pay_back(self) -> ToolSpec:
+        return ToolSpec(
+            name="pay_back",
+            version=1,
+            owner="tests",
+            description="Pay back to an account.",
+            input_schema=_object(
+                account={"type": "string", "maxLength": 20},
+                minor={"type": "integer", "minimum": 1, "maximum": 10**9},
+            ),
+            output_schema=_object(),
+            tier=Tier.WRITE_SOFT,
+            auth_scope="accounts:pay",
+            data_class=DataClass.FINANCIAL,
+            undo="can be paid again",
+            scoped={"account": "account"},
+            preview=lambda context, arguments: Preview(
+                f"Pay {Money(arguments['minor'], 'USD')} back to {arguments['account']}",
+                f"customer:{context.customer_id}",
+            ),
+            reconcile=lambda context: self.vendor.ask(context.idempotency_key),
+            queue="payments",
+            run=lambda context, arguments: self.vendor.pay_back(
+                context.idempotency_key, arguments["account"], arguments["minor"]
+            ),
         )
 
     def _note(self) -> ToolSpec:
