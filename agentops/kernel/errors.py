@@ -52,7 +52,6 @@ class IncidentCode(StrEnum):
     LOOP_REPEATED = "LOOP_REPEATED"
     LOOP_SAME_OUTPUT = "LOOP_SAME_OUTPUT"
     NO_PROGRESS = "NO_PROGRESS"
-    PROCESS_FAILED = "PROCESS_FAILED"
     UNDO_FAILED = "UNDO_FAILED"
     CANCELLED = "CANCELLED"
     VERSION_GONE = "VERSION_GONE"
@@ -78,7 +77,6 @@ _INCIDENT_WORDS = {
     IncidentCode.LOOP_REPEATED: "The model kept making the same call with the same result.",
     IncidentCode.LOOP_SAME_OUTPUT: "The model gave the same answer several times in a row.",
     IncidentCode.NO_PROGRESS: "The session went on for many steps without finding or achieving anything new.",
-    IncidentCode.PROCESS_FAILED: "A step of the process failed; what could be undone was undone.",
     IncidentCode.UNDO_FAILED: "Something that was done could not be undone; a person must put it right.",
     IncidentCode.CANCELLED: "A person cancelled the session.",
     IncidentCode.VERSION_GONE: "The session began under a version of the program that is no longer installed.",

@@ -177,10 +177,10 @@ class Progress:
             return IncidentCode.LOOP_REFUSED
         if self._unknown:
             return IncidentCode.OUTCOME_UNKNOWN
-        if self._most_refused >= MOST_EQUAL_REFUSALS:
-            return IncidentCode.LOOP_REFUSED
         if self._equal_outputs >= MOST_EQUAL_OUTPUTS:
             return IncidentCode.LOOP_SAME_OUTPUT
+        if self._most_refused >= MOST_EQUAL_REFUSALS:
+            return IncidentCode.LOOP_REFUSED
         if self._flat >= NO_PROGRESS_STEPS:
             return IncidentCode.NO_PROGRESS
         return None

@@ -336,8 +336,8 @@ def test_failure_inside_the_program_hands_over(toy: Toy, agent: Agent) -> None:
 def test_end_without_any_outcome_is_sent_back_and_then_handed_over(toy: Toy, agent: Agent) -> None:
     assert work(toy, agent, DONE, TELL, DONE).outcome == "answered"
     session = work(toy, agent, DONE, DONE, DONE, DONE, work_id="w-2")
-    assert (session.status, session.stop_code, session.outcome) == ("stopped", "LOOP_REFUSED", "escalated")
-    assert toy.handed_over == ["LOOP_REFUSED"]
+    assert (session.status, session.stop_code, session.outcome) == ("stopped", "LOOP_SAME_OUTPUT", "escalated")
+    assert toy.handed_over == ["LOOP_SAME_OUTPUT"]
     assert [result["code"] for result in _results("call.refused")] == ["NO_OUTCOME"] * 4
 
 
