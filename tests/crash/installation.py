@@ -34,11 +34,16 @@ class Installation:
 
 
 @contextmanager
-def installation(folder: Path, *, workers: int) -> Iterator[Installation]:
-    """Run one on the test's database and on REDIS_URL; ``folder`` gets its logs. Nothing of it is left behind."""
+def installation(folder: Path, *, workers: int, redis_url: str = "") -> Iterator[Installation]:
+    """Run one on the test's database and on REDIS_URL or another Redis; ``folder`` gets its logs.
+
+    Nothing of it is left behind.
+    """
+    redis_url = redis_url or os.environ["REDIS_URL"]
     prefix = f"test-{uuid4().hex[:12]}:"
     environment = {
         **os.environ,
+        "REDIS_URL": redis_url,
         "DJANGO_SETTINGS_MODULE": "tests.crash.settings_apart",
         "APART_PREFIX": prefix,
         "APART_FOLDER": str(folder),
@@ -46,7 +51,7 @@ def installation(folder: Path, *, workers: int) -> Iterator[Installation]:
         "LEASE_SECONDS": "60",
     }
     with ExitStack() as stack, socket.socket() as listener:
-        stack.callback(_forget, prefix)
+        stack.callback(_forget, redis_url, prefix)
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -100,8 +105,8 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         return
 
 
-def _forget(prefix: str) -> None:
-    with redis.Redis.from_url(os.environ["REDIS_URL"]) as server:
+def _forget(redis_url: str, prefix: str) -> None:
+    with redis.Redis.from_url(redis_url) as server:
         for key in server.scan_iter(match=f"{prefix}*", count=1000):
             server.delete(key)
 

@@ -1,0 +1,234 @@
+"""Compare the vendor's books and log, the ledger, and the rows of sessions and calls.
+
+What must hold, whatever was killed: every job has one session, which ended, and every intended call a
+conclusion; the vendor made each business action at most once; a call has one event of success exactly when the
+vendor made its effect, or it is on record as unknown; rows say what their streams say.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from agentops.chaos import client
+from agentops.chaos.models import Job
+from agentops.chaos.report import Report
+from agentops.chaos.role import ORDER, action_of
+from agentops.chaos.vendor import OPENING_MINOR, SIGNS
+from agentops.kernel.errors import IncidentCode
+from agentops.ledger.leaf import Leaf
+from agentops.ledger.models import LedgerEvent
+from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Session
+from agentops.runtime.process import COMPENSATED, FAILED
+from agentops.runtime.states import ENDED, InvocationState
+
+_I = InvocationState
+MADE = frozenset({_I.SUCCEEDED.value, _I.COMPENSATED.value})
+OPEN = frozenset({_I.INTENDED.value, _I.AWAITING_APPROVAL.value})
+_TOLD = {
+    "approval.requested": _I.AWAITING_APPROVAL,
+    "approval.rejected": _I.REFUSED,
+    "approval.expired": _I.REFUSED,
+    "call.refused": _I.REFUSED,
+    "call.intended": _I.INTENDED,
+    "call.succeeded": _I.SUCCEEDED,
+    "call.failed": _I.FAILED,
+    "call.unknown": _I.UNKNOWN,
+    "call.compensated": _I.COMPENSATED,
+}
+_FOUND = {"happened": _I.SUCCEEDED, "not_happened": _I.FAILED}
+_ENDINGS = {"session.finished": "finished", "session.stopped": "stopped", "session.cancelled": "cancelled"}
+Action = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Everything there is, read once. ``subjects`` maps sessions to the jobs they work."""
+
+    sessions: list[Session]
+    calls: list[Invocation]
+    events: Mapping[UUID, list[LedgerEvent]]
+    effects: list[dict[str, Any]]
+    balances: Mapping[str, int]
+    subjects: Mapping[UUID, str]
+
+    def action(self, call: Invocation) -> Action:
+        """Return what the vendor knows the call as."""
+        return action_of(call.tool, call.arguments, self.subjects[call.session_id])
+
+
+def audit(report: Report) -> None:
+    """Write into the report whatever is wrong."""
+    found = _read()
+    report.sessions, report.effects = len(found.sessions), len(found.effects)
+    report.unknown = sum(call.state == _I.UNKNOWN for call in found.calls)
+    report.lost += _lost(found)
+    report.duplicated += _duplicated(found)
+    for check in (
+        _processes,
+        _effects_against_calls,
+        _calls_against_streams,
+        _sessions_against_streams,
+        _streams,
+        _sums,
+    ):
+        report.mismatches += check(found)
+
+
+def _read() -> Found:
+    told = client.books(patience=30)
+    sessions = list(Session.objects.all())
+    streams: dict[UUID, list[LedgerEvent]] = defaultdict(list)
+    for event in LedgerEvent.objects.order_by("stream", "position"):
+        streams[event.stream].append(event)
+    calls = list(Invocation.objects.all())
+    subjects = {session.pk: session.subject_id for session in sessions}
+    return Found(sessions, calls, streams, told["effects"], told["balances"], subjects)
+
+
+def _lost(found: Found) -> Iterator[str]:
+    for ref in Job.objects.exclude(ref__in=found.subjects.values()).values_list("ref", flat=True):
+        yield f"job {ref} has no session"
+    for session in found.sessions:
+        if session.status not in ENDED:
+            yield f"session {session.pk} of {session.subject_id} is {session.status}"
+    for call in found.calls:
+        if call.state in OPEN:
+            yield f"call {call.pk} of {found.action(call)} is {call.state}"
+
+
+def _processes(found: Found) -> Iterator[str]:
+    """No process stays half done or half taken back, unless its session ended because every worker was lost."""
+    given_up = {session.pk for session in found.sessions if session.stop_code == IncidentCode.WORKER_LOST}
+    left = {
+        call.session_id for call in found.calls if call.tool in ORDER.tools and call.undo and call.state == _I.SUCCEEDED
+    }
+    for instance in ProcessInstance.objects.exclude(session_id__in=given_up):
+        if instance.state not in {*ORDER.final, COMPENSATED, FAILED}:
+            yield f"the order of session {instance.session_id} stays at {instance.state}"
+        if instance.state == COMPENSATED and instance.session_id in left:
+            yield f"the order of session {instance.session_id} is {COMPENSATED}, and a step of it is not"
+
+
+def _duplicated(found: Found) -> Iterator[str]:
+    for (action, ref), count in Counter((e["action"], e["ref"]) for e in found.effects).items():
+        if count > 1:
+            yield f"{action} of {ref} was made {count} times"
+    for ref, count in Counter(found.subjects.values()).items():
+        if count > 1:
+            yield f"job {ref} has {count} sessions"
+
+
+def _effects_against_calls(found: Found) -> Iterator[str]:
+    """Each success has its effect and the reverse; an effect without one belongs to an unknown call."""
+    made = {(e["action"], e["ref"]): e for e in found.effects}
+    known: dict[Action, list[Invocation]] = defaultdict(list)
+    for call in found.calls:
+        known[found.action(call)].append(call)
+    for action, effect in made.items():
+        calls = [call for call in known[action] if call.state in MADE or call.state == _I.UNKNOWN]
+        if len(calls) != 1:
+            yield f"the effect {action} belongs to {[(str(c.pk), c.state) for c in known[action]]}"
+        elif effect["key"] not in ("", calls[0].idempotency_key):
+            yield f"the effect {action} was made under another key than its call's"
+    for action, calls in known.items():
+        for call in calls:
+            if call.state in MADE and action not in made:
+                yield f"call {call.pk} of {action} is {call.state}, and the vendor knows nothing of it"
+    for account, balance in found.balances.items():
+        moved = sum(SIGNS.get(e["action"], 0) * e["minor"] for e in found.effects if e["account"] == account)
+        if balance != OPENING_MINOR + moved:
+            yield f"the vendor's balance of {account} is not what its log adds up to"
+
+
+def _calls_against_streams(found: Found) -> Iterator[str]:
+    told: dict[str, InvocationState] = {}
+    successes: Counter[str] = Counter()
+    for events in found.events.values():
+        for event in events:
+            call, state = event.refs.get("invocation", ""), _state_told(event)
+            if call and state is not None:
+                told[call] = state
+                successes[call] += state is _I.SUCCEEDED
+    for call in found.calls:
+        key = str(call.pk)
+        if told.pop(key, None) != call.state:
+            yield f"call {key} is {call.state}, and its stream says something else"
+        if successes[key] != (call.state in MADE):
+            yield f"call {key} is {call.state} after {successes[key]} events of success"
+    for key in told:
+        yield f"a stream tells of the call {key}, which is not there"
+
+
+def _state_told(event: LedgerEvent) -> InvocationState | None:
+    if event.type == "call.reconciled":
+        return _FOUND[event.facts["found"]]
+    return _TOLD.get(event.type)
+
+
+def _sessions_against_streams(found: Found) -> Iterator[str]:
+    for session in found.sessions:
+        told = ""
+        for event in found.events[session.pk]:
+            told = _ENDINGS.get(event.type, "" if event.type in _REOPENS else told)
+        if told != (session.status if session.status in ENDED else ""):
+            yield f"session {session.pk} is {session.status}, and its stream says {told or 'open'}"
+
+
+_REOPENS = frozenset({"session.claimed", "session.reopened"})
+
+
+def _streams(found: Found) -> Iterator[str]:
+    """Positions without gaps up to the head, and hashes that fit."""
+    heads = {session.pk: session.position for session in found.sessions}
+    for stream, head in heads.items():
+        events = found.events[stream]
+        if [event.position for event in events] != list(range(head)):
+            yield f"the stream of session {stream} has gaps, or does not end at its head"
+        yield from (f"{event}: the leaf hash does not fit" for event in events if not _hash_fits(event))
+
+
+def _hash_fits(event: LedgerEvent) -> bool:
+    digest = None if event.payload_digest is None else bytes(event.payload_digest)
+    leaf = Leaf(
+        event.stream,
+        event.position,
+        event.at,
+        event.tenant_id,
+        event.type,
+        event.actor,
+        event.refs,
+        event.facts,
+        digest,
+    )
+    return leaf.hash == bytes(event.leaf_hash)
+
+
+def _sums(found: Found) -> Iterator[str]:
+    """The daily sums that limits are checked against hold every call that took effect or may have."""
+    moved: Counter[tuple[str, str]] = Counter()
+    for call in _counted(found.calls):
+        moved[call.money_family, call.preview["target"]] += call.preview["money"][0]
+    kept: Counter[tuple[str, str]] = Counter()
+    for window in MoneyWindow.objects.all():
+        kept[window.family, window.target] += window.total_minor
+    for key in {*moved, *kept}:
+        if moved[key] != kept[key]:
+            yield f"the sum of {key} is {kept[key]}, and its calls moved {moved[key]}"
+
+
+def _counted(calls: Iterable[Invocation]) -> Iterator[Invocation]:
+    for call in calls:
+        if call.window_day is not None and (call.state in MADE or call.state == _I.UNKNOWN):
+            yield call
+
+
+_CHECKS = (
+    _effects_against_calls,
+    _calls_against_streams,
+    _sessions_against_streams,
+    _processes,
+    _streams,
+    _sums,
+)

@@ -1,0 +1,199 @@
+"""The drill: workers die at every crash point in turn while work comes in; then everything is worked to its end.
+
+Some do not die at their point but stand still until their lease is over, go on as if nothing had been, and are killed
+a little later.
+"""
+
+import multiprocessing.connection
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import Error, connection
+
+from agentops.chaos.audit import audit
+from agentops.chaos.models import Job
+from agentops.chaos.report import Report
+from agentops.chaos.scripts import SCARCE, scripts_for
+from agentops.chaos.site import Running, Site, start_worker
+from agentops.chaos.worker import Order
+from agentops.embedded.errors import EmbeddedPostgresError
+from agentops.kernel.crashpoints import CrashPoint
+from agentops.runtime.models import Session
+from agentops.runtime.states import ENDED, SessionStatus
+
+POINTS = tuple(CrashPoint)
+Answer = TypeVar("Answer")
+
+AT_ONCE = 4
+AHEAD = 2
+BOUND_S = 20.0
+FEED_AGAIN_S = 1.0
+ENOUGH = 8
+PATIENCE_S = 90.0
+STOPPED_SHARE = 0.1
+STANDS_S = 2.5 * settings.LEASE_SECONDS
+GOES_ON_S = 1.0
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A worker that is to die at ``order.point``, and the work that leads it there."""
+
+    point: CrashPoint
+    order: Order
+    scripts: tuple[str, ...]
+
+
+def run_drill(site: Site, *, kills: int, seed: int) -> Report:
+    """Kill ``kills`` workers, work everything to its end, and compare the books."""
+    began, report = time.monotonic(), Report(seed)
+    chance = random.Random(seed)  # noqa: S311 - repeatable on purpose
+    plan = [_plan(number, site, chance) for number in range(kills)]
+    feeder = _Feeder(site)
+    _kill_all(plan, feeder, report)
+    _finish(site, report)
+    audit(report)
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _plan(number: int, site: Site, chance: random.Random) -> Kill:
+    point = POINTS[number % len(POINTS)]
+    nth = 1 if point in SCARCE else chance.choice((1, 1, 2))
+    scripts = tuple(chance.choice(scripts_for(point)) for _ in range(nth + 1))
+    stops = chance.random() < STOPPED_SHARE
+    return Kill(point, Order(site.vendor_port, chance.randrange(2**32), point, nth, stops), scripts)
+
+
+class _Feeder:
+    """Puts work before the workers, as a system of record would."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._jobs = 0
+
+    def feed(self, kill: Kill) -> None:
+        """Add one job for each of the kill's scripts."""
+        tenants = self._site.tenants
+        jobs = [
+            Job(
+                ref=f"j-{number:06}",
+                tenant_id=tenants[number % len(tenants)].pk,
+                script=script,
+                by_hand=kill.point is CrashPoint.SESSION_OPENED,
+            )
+            for number, script in enumerate(kill.scripts, start=self._jobs)
+        ]
+        self._jobs += len(jobs)
+        insistently(lambda: Job.objects.bulk_create(jobs, ignore_conflicts=True))
+
+
+@dataclass
+class _Slot:
+    """A worker on its way to its point. ``stood_at``: when it stopped there, ``went_on`` whether it was let go on."""
+
+    kill: Kill
+    running: Running
+    since: float
+    fed: float
+    stood_at: float | None = None
+    went_on: bool = False
+
+
+def _kill_all(plan: list[Kill], feeder: _Feeder, report: Report) -> None:
+    slots: list[_Slot] = []
+    for kill in plan[:AHEAD]:
+        feeder.feed(kill)
+    started = 0
+    try:
+        while started < len(plan) or slots:
+            while started < len(plan) and sum(slot.stood_at is None for slot in slots) < AT_ONCE:
+                if started + AHEAD < len(plan):
+                    feeder.feed(plan[started + AHEAD])
+                now = time.monotonic()
+                slots.append(_Slot(plan[started], start_worker(plan[started].order), now, now))
+                started += 1
+            multiprocessing.connection.wait([slot.running.process.sentinel for slot in slots], timeout=0.1)
+            slots = [slot for slot in slots if not _is_over(slot, feeder, report)]
+    finally:
+        for slot in slots:
+            slot.running.end()
+
+
+def _is_over(slot: _Slot, feeder: _Feeder, report: Report) -> bool:
+    """Count a worker that is dead, and end one that took too long or has stood still and gone on."""
+    now, process = time.monotonic(), slot.running.process
+    if process.is_alive():
+        if slot.kill.order.stops and slot.stood_at is None and slot.running.reached:
+            slot.stood_at = now
+            report.stopped += 1
+        if slot.stood_at is None and now - slot.since < BOUND_S:
+            _feed_again(slot, feeder, now)
+            return False
+        if slot.stood_at is not None and now - slot.stood_at < STANDS_S + GOES_ON_S:
+            _let_go_on(slot, now)
+            return False
+    ended = not process.is_alive()
+    slot.running.end()
+    reached = slot.stood_at is not None or slot.running.reached
+    report.deaths += ended and not reached
+    counts = report.by_point[slot.kill.point.value]
+    counts[0] += 1
+    counts[1] += reached
+    return True
+
+
+def _let_go_on(slot: _Slot, now: float) -> None:
+    if slot.stood_at is not None and not slot.went_on and now - slot.stood_at >= STANDS_S:
+        slot.went_on = True
+        slot.running.go_on()
+
+
+def _feed_again(slot: _Slot, feeder: _Feeder, now: float) -> None:
+    """Others may have done what was to lead the worker to its point. Not too much: new work stands in line."""
+    if now - slot.fed > FEED_AGAIN_S:
+        slot.fed = now
+        if insistently(_waiting) < ENOUGH:
+            feeder.feed(slot.kill)
+
+
+def _finish(site: Site, report: Report) -> None:
+    """Let workers that nobody kills work everything to its end, as long as something moves."""
+    workers = [start_worker(Order(site.vendor_port, report.seed + number)) for number in range(AT_ONCE)]
+    before, moved = -1, time.monotonic()
+    while time.monotonic() - moved < PATIENCE_S:
+        left = insistently(_left)
+        if left == 0:
+            break
+        if left != before:
+            before, moved = left, time.monotonic()
+        time.sleep(0.1)
+    for running in workers:
+        report.deaths += not running.process.is_alive()
+        running.end()
+
+
+def _waiting() -> int:
+    """Return how much work no worker has begun: new work would stand in line behind it."""
+    return Job.objects.filter(taken=False).count() + Session.objects.filter(status=SessionStatus.QUEUED).count()
+
+
+def _left() -> int:
+    return Job.objects.filter(taken=False).count() + Session.objects.exclude(status__in=ENDED).count()
+
+
+def insistently(ask: Callable[[], Answer]) -> Answer:
+    """Return the answer of the database, waiting for it while it restarts. Raises its last error after a while."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return ask()
+        except (Error, EmbeddedPostgresError):
+            if time.monotonic() > deadline:
+                raise
+            connection.close()
+            time.sleep(0.1)

@@ -1,0 +1,57 @@
+"""What people do to sessions during a drill: begin work by hand, and settle calls of unknown outcome."""
+
+from contextlib import suppress
+
+from django.db import connection
+
+from agentops.agents.models import Agent
+from agentops.chaos import client
+from agentops.chaos.gate import PERSON
+from agentops.chaos.models import Job
+from agentops.chaos.role import action_of
+from agentops.runtime.models import Invocation, Session
+from agentops.runtime.operations import start_session
+from agentops.runtime.reconciling import CannotReconcile, ask_again, can_be_asked, settle_by_person
+from agentops.runtime.states import InvocationState
+
+_AT_THE_DESK = 7_001
+"""The advisory lock of whoever begins work by hand, which ends with its process: nobody begins the same twice."""
+
+
+def begin_by_hand(limit: int) -> int:
+    """Start sessions on work that no intake takes, as a web process would, and return how many."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_AT_THE_DESK])
+        if not cursor.fetchone()[0]:
+            return 0
+        try:
+            return sum(_begin(job) for job in Job.objects.filter(by_hand=True, taken=False).order_by("ref")[:limit])
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_AT_THE_DESK])
+
+
+def _begin(job: Job) -> bool:
+    begun = Session.objects.filter(tenant_id=job.tenant_id, subject_id=job.ref).exists()
+    if not begun:
+        start_session(agent=Agent.objects.get(tenant_id=job.tenant_id), subject_id=job.ref, actor=PERSON)
+    Job.objects.filter(pk=job.pk).update(taken=True)
+    return not begun
+
+
+def settle_unknown(limit: int) -> int:
+    """Find out what became of every second call of unknown outcome, by asking or by looking, and return how many."""
+    unknown = Invocation.objects.filter(state=InvocationState.UNKNOWN).order_by("id")
+    return sum(_settle(call) for call in unknown[:limit] if call.pk.int % 2)
+
+
+def _settle(call: Invocation) -> bool:
+    with suppress(CannotReconcile):
+        if can_be_asked(call):
+            ask_again(invocation_id=call.pk, actor=PERSON)
+        else:
+            subject = Session.objects.values_list("subject_id", flat=True).get(pk=call.session_id)
+            seen = client.was_made(*action_of(call.tool, call.arguments, subject))
+            evidence = "The vendor's log has it." if seen else "The vendor's log does not have it."
+            settle_by_person(invocation_id=call.pk, actor=PERSON, happened=seen, evidence=evidence)
+        return True
+    return False

@@ -1,0 +1,111 @@
+"""What a drill needs around it: a scratch database, a vendor, tenants with the drill's agent, and worker processes."""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+import psycopg
+from django.db import connection
+from psycopg import sql
+
+from agentops.chaos import client, vendor, worker
+from agentops.chaos.role import ROLE
+from agentops.chaos.worker import Order
+from agentops.runtime.operations import employ_agent
+from agentops.tenancy.models import Tenant
+
+TENANTS = 3
+"""Several, because a breaker is a tenant's: the vendor's faults hit one now and then, and not all work at once."""
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["agentops.chaos.warm"])
+
+
+@dataclass(frozen=True)
+class Site:
+    """The tenants whose work is done, and where the vendor listens."""
+
+    tenants: tuple[Tenant, ...]
+    vendor_port: int
+
+
+@dataclass
+class Running:
+    """A worker process; ``told`` hears when it gets to its point."""
+
+    process: BaseProcess
+    told: Connection
+
+    @property
+    def reached(self) -> bool:
+        """Whether it said that it got to its point; asked once after that."""
+        try:
+            return self.told.poll() and bool(self.told.recv())
+        except EOFError:
+            return False
+
+    def go_on(self) -> None:
+        """Let a worker that stopped itself go on."""
+        if self.process.pid is not None:
+            os.kill(self.process.pid, signal.SIGCONT)
+
+    def end(self) -> None:
+        """Kill it, whatever it is doing."""
+        self.process.kill()
+        self.process.join()
+
+
+@contextmanager
+def site() -> Iterator[Site]:
+    """Make everything, and leave nothing behind."""
+    with _scratch_database(), _vendor() as port:
+        client.connect(port)
+        tenants = tuple(_tenant(f"drill-{number}") for number in range(TENANTS))
+        yield Site(tenants, port)
+
+
+def _tenant(slug: str) -> Tenant:
+    tenant = Tenant.objects.create(slug=slug, name=slug)
+    employ_agent(tenant_id=tenant.pk, role=ROLE, name="Drill", actor="drill")
+    return tenant
+
+
+def start_worker(order: Order) -> Running:
+    """Start a worker, forked from the warm server."""
+    hears, tells = _context.Pipe(duplex=False)
+    process = _context.Process(target=worker.work, args=(order, tells), daemon=True)
+    process.start()
+    tells.close()
+    return Running(process, hears)
+
+
+@contextmanager
+def _vendor() -> Iterator[int]:
+    hears, tells = _context.Pipe(duplex=False)
+    process = _context.Process(target=vendor.serve, args=(tells,), daemon=True)
+    process.start()
+    tells.close()
+    try:
+        yield int(hears.recv())
+    finally:
+        process.kill()
+        process.join()
+
+
+@contextmanager
+def _scratch_database() -> Iterator[None]:
+    """Make a database that nothing else uses, which workers find by its name, and drop it by force."""
+    connection.settings_dict["TEST"]["NAME"] = f"chaos_{os.getpid()}"
+    name = connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    os.environ.update(AGENTOPS_TEST_DATABASE=name)
+    try:
+        yield
+    finally:
+        connection.close()
+        place = {**connection.get_connection_params(), "dbname": "postgres"}
+        with psycopg.connect(**place, autocommit=True) as server:
+            server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -1,0 +1,78 @@
+"""What a durable step of the runtime costs, beside the least it could cost and beside other libraries.
+
+    python benchmarks/runtime.py [--json] [--rounds N] [--only PART,…] [--others PYTHON] [--parked N,…]
+
+Makes a database of its own on the server of DATABASE_URL, or on an embedded one, and drops it at the end. The parts:
+core (a step), others (DBOS and LangGraph, with core), throughput, decision (with REDIS_URL), parked. What the figures
+mean: docs/design/hotpath.md.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+PARTS = ("core", "others", "throughput", "decision", "parked")
+
+
+def main() -> int:
+    """Run the parts that are wanted and print their figures."""
+    options = _options()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.runtime_settings"
+    os.environ["BENCHMARK_PREFIX"] = f"benchmark-{os.getpid()}:"
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    os.environ.pop("AGENTOPS_TEST_DATABASE", None)
+    with tempfile.TemporaryDirectory(prefix="agentops-benchmark-", ignore_cleanup_errors=True) as folder:
+        os.environ["BENCHMARK_FOLDER"] = str(Path(folder) / "server")
+        # The apps have to be set up before their models can be imported.
+        import django  # noqa: PLC0415
+
+        django.setup()
+        from benchmarks.runtime_parts import run_parts  # noqa: PLC0415
+        from benchmarks.runtime_report import table  # noqa: PLC0415
+
+        figures: dict[str, Any] = run_parts(options)
+    print(json.dumps(figures) if options.json else table(figures))
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON object only")
+    parser.add_argument("--rounds", type=_count, default=15, help="of the core; the other parts follow it")
+    parser.add_argument("--only", type=_parts, default=frozenset(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--others", default="", help="the Python that has the packages of requirements-bench.txt")
+    parser.add_argument("--parked", type=_sizes, default=(1_000, 10_000, 100_000), help="numbers of parked sessions")
+    return parser.parse_args()
+
+
+def _count(text: str) -> int:
+    if not 1 <= int(text) <= 1_000:
+        raise argparse.ArgumentTypeError("write a number from 1 to 1000")
+    return int(text)
+
+
+def _parts(text: str) -> frozenset[str]:
+    parts = frozenset(text.split(","))
+    if not parts <= set(PARTS):
+        raise argparse.ArgumentTypeError(f"the parts are {', '.join(PARTS)}")
+    return parts
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(sorted(_positive(part) for part in text.split(",")))
+
+
+def _positive(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError("write numbers of at least 1")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
