@@ -229,7 +229,6 @@ def _propose(work: Work, write: Write, state: InvocationState, key: str | None, 
         statements.PROPOSE,
         {
             "invocation": write.invocation_id,
-            "tenant": work.held.tenant_id,
             "tool": write.prepared.tool.name,
             "tool_version": write.prepared.tool.version,
             "arguments": dumps(write.prepared.arguments),
@@ -240,7 +239,6 @@ def _propose(work: Work, write: Write, state: InvocationState, key: str | None, 
             "family": write.prepared.tool.money_family,
             "window_day": day,
             "rationale": write.rationale,
-            "at": write.at,
         },
     )
 

@@ -91,7 +91,6 @@ def instances_at(held: Held, states: Mapping[str, ProcessState]) -> Statement:
         "process_versions": [state.version for state in states.values()],
         "process_states": [state.state for state in states.values()],
         "compensating": [state.failed for state in states.values()],
-        "tenant": held.tenant_id,
     }
     return Statement("processes", statements.PROCESS_AT, params)
 

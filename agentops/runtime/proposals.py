@@ -201,7 +201,7 @@ def _ask(work: Work, proposed: Proposed, question: Question) -> bool:
         {"question": str(question_id)},
         {"text": asked, "options": options, **proposed.seen},
     )
-    also = [Statement("asked", statements.ASK_PERSON, {**params, "tenant": work.held.tenant_id})]
+    also = [Statement("asked", statements.ASK_PERSON, params)]
     took = proposed.took()
     leaving = Leaving(SessionStatus.WAITING_PERSON)
     with or_interrupted(work.held):

@@ -126,25 +126,23 @@ def together(usage: Usage, carried: Usage) -> Usage:
 
 
 def _advance(held: Held, count: int, took: Took, leaving: Leaving | None, *, as_decided: bool) -> Statement:
-    params: dict[str, Any] = {
-        "session": held.id,
-        "position": held.position,
-        "fence": held.fence,
-        "count": count,
+    grows = {
         "steps": took.steps,
         "writes": took.writes,
         "gates": took.gates,
-        "attempts": took.attempts,
         "worked_ms": took.worked_ms,
         "input_tokens": took.usage.input_tokens,
         "output_tokens": took.usage.output_tokens,
         "cost_micro": took.usage.cost_micro,
     }
+    params: dict[str, Any] = {column: more for column, more in grows.items() if more}
+    sql = statements.step(tuple(params), leaving=leaving is not None, as_decided=as_decided)
+    params.update(fence=held.fence, count=count, attempts=took.attempts)
     if as_decided:
         params["epoch"] = held.epoch
     if leaving is None:
         params["lease"] = settings.LEASE_SECONDS
-        return Statement("head", statements.STEP_AS_DECIDED if as_decided else statements.STEP, params)
+        return Statement("head", sql, params)
     parked = leaving.status in (SessionStatus.PAUSED, *ENDED)
     params.update(
         status=leaving.status.value,
@@ -156,7 +154,7 @@ def _advance(held: Held, count: int, took: Took, leaving: Leaving | None, *, as_
         wanted="" if parked else held.wanted,
         taken_by=held.taken_by if leaving.taken_by is None else leaving.taken_by,
     )
-    return Statement("head", statements.LEAVE_AS_DECIDED if as_decided else statements.LEAVE, params)
+    return Statement("head", sql, params)
 
 
 @contextmanager
@@ -236,6 +234,8 @@ def conclude(
     would take it back.
     """
     require_invocation_transition(before, after)
+    if after is InvocationState.SUCCEEDED and before is InvocationState.INTENDED and undo is None:
+        return Statement("concluded", statements.SUCCEED, {"invocation": invocation_id}, required=True)
     params = {
         "invocation": invocation_id,
         "invocation_state": after.value,

@@ -5,6 +5,7 @@ status it expects, so that a worker whose lease has passed to somebody else chan
 """
 
 from datetime import timedelta
+from functools import lru_cache
 
 from agentops.tenancy.switchboard import EPOCH
 
@@ -56,24 +57,27 @@ UPDATE session SET status = 'running', fence = fence + 1, lease_owner = %(owner)
 WHERE id = %(session)s AND status = 'queued' AND position = %(position)s
 RETURNING fence, {EPOCH} AS epoch"""  # noqa: S608 - constants only
 
-_COUNTERS = """position = position + %(count)s, steps = steps + %(steps)s, writes = writes + %(writes)s,
-  gates = gates + %(gates)s, attempts = %(attempts)s, worked_ms = worked_ms + %(worked_ms)s,
-  input_tokens = input_tokens + %(input_tokens)s, output_tokens = output_tokens + %(output_tokens)s,
-  cost_micro = cost_micro + %(cost_micro)s, reserved_micro = 0"""
-
-_STILL_MINE = "WHERE id = %(session)s AND position = %(position)s AND fence = %(fence)s AND status = 'running'"
+# The durable points of a held session take stream, position, tenant and time from the ledger's own parameters.
+_STILL_MINE = """
+WHERE id = %(ledger_stream)s AND position = %(ledger_position)s AND fence = %(fence)s AND status = 'running'"""
 _LEASED = "lease_until = clock_timestamp() + %(lease)s * interval '1 second'"
-_NOW_AT = f"RETURNING position, {EPOCH} AS epoch"
-_AS_DECIDED = f"AND {EPOCH} = %(epoch)s"
 _LEFT = """status = %(status)s, stop_code = %(stop_code)s, outcome = %(outcome)s, wanted = %(wanted)s,
   taken_by = %(taken_by)s, wake_at = %(wake_at)s, finished_at = %(finished_at)s, lease_until = NULL, lease_owner = ''"""
 
-# A step that decides something is only recorded under the epoch it was decided in; one that reports what has
-# happened is recorded in any.
-STEP = f"UPDATE session SET {_COUNTERS}, {_LEASED} {_STILL_MINE} {_NOW_AT}"  # noqa: S608 - constants only
-STEP_AS_DECIDED = f"UPDATE session SET {_COUNTERS}, {_LEASED} {_STILL_MINE} {_AS_DECIDED} {_NOW_AT}"  # noqa: S608 - constants only
-LEAVE = f"UPDATE session SET {_COUNTERS}, {_LEFT} {_STILL_MINE} {_NOW_AT}"  # noqa: S608 - constants only
-LEAVE_AS_DECIDED = f"UPDATE session SET {_COUNTERS}, {_LEFT} {_STILL_MINE} {_AS_DECIDED} {_NOW_AT}"  # noqa: S608 - constants only
+
+@lru_cache(maxsize=256)
+def step(counted: tuple[str, ...], *, leaving: bool, as_decided: bool) -> str:
+    """Return the UPDATE of a durable point in which the columns ``counted`` grow.
+
+    A step that decides something is only recorded under the epoch it was decided in; one that reports what has
+    happened is recorded in any.
+    """
+    grown = "".join(f", {column} = {column} + %({column})s" for column in counted)
+    moved = f"position = position + %(count)s, attempts = %(attempts)s, reserved_micro = 0{grown}"
+    guard = f" AND {EPOCH} = %(epoch)s" if as_decided else ""
+    left = _LEFT if leaving else _LEASED
+    return f"UPDATE session SET {moved}, {left}{_STILL_MINE}{guard} RETURNING position, {EPOCH} AS epoch"  # noqa: S608 - constants only
+
 
 WHERE_IT_STANDS = f"""
 SELECT steps, position, wanted, taken_by, priority, {EPOCH} AS epoch FROM session
@@ -105,8 +109,9 @@ WHERE id = %(session)s AND position = %(position)s RETURNING position"""
 PROPOSE = """
 INSERT INTO invocation (id, session_id, tenant_id, position, tool, tool_version, arguments, preview, state,
   idempotency_key, money_family, window_day, rationale, undoes, created_at)
-SELECT %(invocation)s, %(session)s, %(tenant)s, %(position)s, %(tool)s, %(tool_version)s, %(arguments)s::jsonb,
-  %(preview)s::jsonb, %(invocation_state)s, %(key)s, %(family)s, %(window_day)s, %(rationale)s, %(undoes)s, %(at)s
+SELECT %(invocation)s, %(ledger_stream)s, %(ledger_tenant)s, %(ledger_position)s, %(tool)s, %(tool_version)s,
+  %(arguments)s::jsonb, %(preview)s::jsonb, %(invocation_state)s, %(key)s, %(family)s, %(window_day)s, %(rationale)s,
+  %(undoes)s, %(ledger_at)s
 FROM head"""
 
 INTEND = """
@@ -117,6 +122,9 @@ FROM head WHERE id = %(invocation)s AND state = 'awaiting_approval' RETURNING 1"
 ASK_AGAIN = """
 UPDATE invocation SET tool_version = %(tool_version)s, preview = %(preview)s::jsonb
 FROM head WHERE id = %(invocation)s AND state = 'awaiting_approval' RETURNING 1"""
+
+SUCCEED = """
+UPDATE invocation SET state = 'succeeded' FROM head WHERE id = %(invocation)s AND state = 'intended' RETURNING 1"""
 
 SETTLE = """
 UPDATE invocation SET state = %(invocation_state)s, undo = %(undo)s::jsonb, undo_until = %(undo_until)s,
@@ -140,7 +148,8 @@ UPDATE money_window SET total_minor = total_minor + %(window_minor)s FROM head W
 
 ASK_PERSON = """
 INSERT INTO agentops_question (id, tenant_id, session_id, text, options, asked_at, expires_at, answered_by, answer)
-SELECT %(question)s, %(tenant)s, %(session)s, %(text)s, %(options)s::jsonb, %(asked_at)s, %(expires_at)s, '', ''
+SELECT %(question)s, %(ledger_tenant)s, %(ledger_stream)s, %(text)s, %(options)s::jsonb, %(asked_at)s, %(expires_at)s,
+  '', ''
 FROM head"""
 
 CLOSE_QUESTION = """
@@ -149,7 +158,7 @@ FROM head WHERE agentops_question.id = %(question)s AND closed_at IS NULL RETURN
 
 PROCESS_AT = """
 INSERT INTO process_instance (id, tenant_id, session_id, process, version, state, compensating)
-SELECT p.id, %(tenant)s, %(session)s, p.process, p.version, p.state, p.compensating
+SELECT p.id, %(ledger_tenant)s, %(ledger_stream)s, p.process, p.version, p.state, p.compensating
 FROM head, unnest(%(process_ids)s::uuid[], %(processes)s::text[], %(process_versions)s::int[],
   %(process_states)s::text[], %(compensating)s::boolean[]) AS p(id, process, version, state, compensating)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, compensating = excluded.compensating"""

@@ -169,11 +169,12 @@ SERVESTATIC_ALLOW_ALL_ORIGINS = False
 
 # -- Database, broker, live updates --------------------------------------------------------------------
 
-# Plans are prepared on the server: the hot path runs the same few statements all the time.
+# Statements are bound on the server. Those of the hot path ask to be prepared (ledger/sql.py); the others never are:
+# a plan that is made for any status cannot use an index that holds one status only.
 # A process that stops inside a transaction would keep its rows locked: the server ends it instead.
 DATABASE_OPTIONS: dict[str, Any] = {
     "server_side_binding": True,
-    "prepare_threshold": 2,
+    "prepare_threshold": 1_000_000_000,
     "connect_timeout": 5,
     "options": "-c idle_in_transaction_session_timeout=60s",
 }
