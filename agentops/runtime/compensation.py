@@ -30,10 +30,13 @@ class Undo:
 
 
 def stop(work: Work, *, code: str, words: str) -> None:
-    """Begin to stop the session; processes that are not at an end have thereby failed."""
+    """Begin to stop the session; processes that are not at an end have thereby failed.
+
+    Not while nobody knows whether their last step took effect: what came before it is taken back by a person, or not.
+    """
     held = work.held
     events, states = [], {}
-    for name in process.unfinished(work):
+    for name in () if code == IncidentCode.OUTCOME_UNKNOWN else process.unfinished(work):
         before = held.processes[name]
         states[name] = ProcessState(before.version, before.state, failed=True)
         facts = {"process": name, "version": before.version, "from": before.state, "to": before.state, "code": code}

@@ -14,7 +14,7 @@ from agentops.runtime.effect import leave_unknown, perform, recover
 from agentops.runtime.intent import Intended, IntendedCall, Parked, TurnedDown, Write, decide_write
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState, Resolution, approval_gate
-from agentops.runtime.record import Took, conclude, observe, or_interrupted, record, sleep
+from agentops.runtime.record import Took, conclude, observe, or_interrupted, record, sleep, stands_elsewhere
 from agentops.runtime.retiring import retire
 from agentops.runtime.states import InvocationState
 from agentops.runtime.work import Work
@@ -57,6 +57,8 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
     reach(CrashPoint.WOKEN_AFTER_APPROVAL)
     resolution = approval_gate().resolution(invocation.pk)
     if resolution.state is not ApprovalState.APPROVED:
+        # A worker that slept past its lease may find a later request of the same call.
+        stands_elsewhere(work.held)
         raise RuntimeError(f"session {work.held.id} was woken while its request is {resolution.state}")
     off = work.breakers.off(tool_breaker(invocation.tool))
     if off is not None:

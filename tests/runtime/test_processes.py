@@ -126,6 +126,17 @@ def test_stop_in_the_middle_takes_everything_back_in_reverse_order(toy: Toy, age
     assert events(session).index("process.compensated") < events(session).index("session.stopped")
 
 
+def test_nothing_is_taken_back_while_nobody_knows_how_the_last_step_ended(toy: Toy, agent: Agent, shelf: Shelf) -> None:
+    toy.vendor.after.append(TimeoutError("no answer"))
+    toy.vendor.deaf = True
+    session = work_session(toy, agent, HOLD, LOOK, pay(), DONE)
+    come_back(session)
+    come_back(session)
+    assert (session.stop_code, states()) == ("OUTCOME_UNKNOWN", {"hold": "succeeded", "pay": "unknown"})
+    assert (shelf.log, where()) == (["hold lamp"], ("held", False))
+    assert toy.handed_over == ["OUTCOME_UNKNOWN"]
+
+
 def states() -> dict[str, str]:
     return dict(Invocation.objects.exclude(tool="hand_over").values_list("tool", "state"))
 
