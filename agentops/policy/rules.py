@@ -111,12 +111,8 @@ def _narrowed(rule: Rule, known: Mapping[str, Any]) -> Rule | None:
     return replace(rule, when=tuple(open_conditions))
 
 
-def lookup(facts: Mapping[str, Any], path: str) -> Any:
-    """Return the fact at a dotted path. Raises RuleError when there is none."""
-    return _found(facts, tuple(path.split(".")), path)
-
-
 def _found(facts: Mapping[str, Any], path: tuple[str, ...], name: str) -> Any:
+    """Return the fact at a path. Raises RuleError when there is none."""
     found: Any = facts
     for part in path:
         if not isinstance(found, dict) or part not in found:

@@ -21,15 +21,11 @@ from agentops.runtime.work import Work
 draining = threading.Event()
 """Set when this program is told to end: every session it holds is handed on after its present step."""
 
-Preempt = Callable[[Work], bool]
-"""Gives the session up for more urgent work, if there is some, and returns whether it did."""
-
 
 @dataclass(frozen=True)
 class Interrupt:
-    """Why the session cannot go on with this worker. ``final``: an unfinished call must be concluded first."""
+    """How the session leaves its worker. ``final``: an unfinished call must be concluded first."""
 
-    words: str
     leave: Callable[[Work], None]
     final: bool = False
 
@@ -38,16 +34,15 @@ def interrupt_of(work: Work) -> Interrupt | None:
     """Return what takes the session away now, or None."""
     held = work.held
     if held.wanted == Wish.CANCEL:
-        return Interrupt("cancelled", _cancel, final=True)
+        return Interrupt(_cancel, final=True)
     if held.wanted == Wish.TAKE_OVER:
-        return Interrupt("taken over", _pause, final=True)
+        return Interrupt(_pause, final=True)
     if held.wanted == Wish.PAUSE:
-        return Interrupt("paused", _pause)
-    freeze = work.brief.stopped_by
-    if freeze is not None:
-        return Interrupt(f"frozen by {freeze.by}: {freeze.reason}", _freeze)
+        return Interrupt(_pause)
+    if work.brief.stopped_by is not None:
+        return Interrupt(_freeze)
     if draining.is_set():
-        return Interrupt("the program is ending", _hand_on)
+        return Interrupt(_hand_on)
     return None
 
 
