@@ -223,12 +223,12 @@ def window_id(tenant_id: UUID, family: str, target: str, currency: str, day: dat
     return derived_id("money", str(tenant_id), family, target, currency, day.isoformat())
 
 
-def _propose(work: Work, write: Write, state: InvocationState, key: str | None, day: date | None) -> Statement:
+def _propose(write: Write, invocation_id: UUID, state: InvocationState, key: str | None, day: date | None) -> Statement:
     return Statement(
         "proposed",
         statements.PROPOSE,
         {
-            "invocation": write.invocation_id,
+            "invocation": invocation_id,
             "tool": write.prepared.tool.name,
             "tool_version": write.prepared.tool.version,
             "arguments": dumps(write.prepared.arguments),
@@ -263,8 +263,7 @@ def _intend(
             required=True,
         )
     else:
-        fresh = replace(write, invocation_id=invocation_id)
-        change = _propose(work, fresh, InvocationState.INTENDED, key, window.day)
+        change = _propose(write, invocation_id, InvocationState.INTENDED, key, window.day)
     also = [change]
     if window.id is not None and write.preview.money is not None:
         money = write.preview.money
@@ -304,7 +303,8 @@ def _park(
     case = _case(work, fresh, verdict)
     request_id = approval_gate().open(case)
     refs = {"invocation": str(invocation_id), "request": str(request_id)}
-    also = [_ask_again(fresh) if write.invocation_id else _propose_to_people(work, fresh)]
+    waiting = InvocationState.AWAITING_APPROVAL
+    also = [_ask_again(fresh) if write.invocation_id else _propose(write, invocation_id, waiting, None, None)]
     reach(CrashPoint.REQUEST_COMMITTING)
     record(
         work.held,
@@ -316,10 +316,6 @@ def _park(
         as_decided=True,
     )
     return Parked(request_id)
-
-
-def _propose_to_people(work: Work, write: Write) -> Statement:
-    return _propose(work, write, InvocationState.AWAITING_APPROVAL, None, None)
 
 
 def _ask_again(write: Write) -> Statement:
