@@ -99,8 +99,12 @@ def _lost(found: Found) -> Iterator[str]:
 
 
 def _processes(found: Found) -> Iterator[str]:
-    """No process stays half done or half taken back, unless its session ended because every worker was lost."""
-    given_up = {session.pk for session in found.sessions if session.stop_code == IncidentCode.WORKER_LOST}
+    """No process stays half done or half taken back, unless it was left to a person.
+
+    It is when every worker was lost, and when nobody knows how a step of it ended.
+    """
+    lost = (IncidentCode.WORKER_LOST, IncidentCode.OUTCOME_UNKNOWN)
+    given_up = {session.pk for session in found.sessions if session.stop_code in lost}
     left = {
         call.session_id for call in found.calls if call.tool in ORDER.tools and call.undo and call.state == _I.SUCCEEDED
     }
