@@ -103,7 +103,7 @@ def _not_valid(request: HttpRequest, reader: Reader, approval: ApprovalRequest, 
 def _conflict(request: HttpRequest, reader: Reader, pk: UUID, form: DecisionForm, error: AgentOpsError) -> HttpResponse:
     approval, draft = _own(reader, pk), form.draft()
     if isinstance(error, NotAllowed):
-        told = {"form": f"{error.message} {error.next_step}"} if may_decide(reader.person, approval.queue) else {}
+        told = {"form": error.in_full} if may_decide(reader.person, approval.queue) else {}
         return _page(request, reader, approval, Answer(draft=draft, errors=told), status=403)
     if isinstance(error, AlreadyClosed):
         status = status_of(approval, utcnow())
@@ -112,7 +112,7 @@ def _conflict(request: HttpRequest, reader: Reader, pk: UUID, form: DecisionForm
     fresh = type(draft)(why=draft.why, checked=draft.checked)
     if isinstance(error, ChangedSince):
         return _page(request, reader, approval, Answer("changed", fresh, seen_digest=seen), status=409)
-    errors = {"form": f"{error.message} {error.next_step}"}
+    errors = {"form": error.in_full}
     return _page(request, reader, approval, Answer(draft=fresh, errors=errors), status=409)
 
 

@@ -43,7 +43,7 @@ def _do(request: HttpRequest, reader: Reader, session: Session, attempt: Attempt
         try:
             act(attempt.form.cleaned_data)
         except AgentOpsError as error:
-            attempt.form.add_error(None, f"{error.message} {error.next_step}")
+            attempt.form.add_error(None, error.in_full)
             status = TURNED_DOWN
         else:
             return _done(request, reader, session)
@@ -65,52 +65,31 @@ def _page(request: HttpRequest, looked: Looked, session: Session, status: int) -
 View = Callable[..., HttpResponseBase]
 
 
-def _operation(name: str, what: str, act: Callable[[UUID, str, dict[str, Any]], object]) -> View:
-    """Return the view of an operation on a whole session; ``what`` is its control, ``name`` that in code."""
+def _operation(what: str, act: Callable[..., object], *given: str) -> View:
+    """Return the view of an operation on a whole session; ``given`` are the fields of its form that ``act`` takes."""
 
     @require_POST
     @never_cache
     @staff_page(*OPERATORS)
     def view(request: HttpRequest, reader: Reader, session_id: UUID) -> HttpResponse:
         session = session_of(reader, session_id)
-        attempt = Attempt(what, form_for(what, request.POST))
-        return _do(request, reader, session, attempt, lambda values: act(session.pk, reader.actor, values))
 
-    view.__name__ = name
+        def do(values: dict[str, Any]) -> None:
+            act(session_id=session.pk, actor=reader.actor, **{name: values[name] for name in given})
+
+        return _do(request, reader, session, Attempt(what, form_for(what, request.POST)), do)
+
+    view.__name__ = what
     return view
 
 
-pause = _operation(
-    "pause",
-    may.PAUSE,
-    lambda pk, actor, given: control.pause_session(session_id=pk, actor=actor, reason=given["reason"]),
-)
-resume = _operation("resume", may.RESUME, lambda pk, actor, _given: control.resume_session(session_id=pk, actor=actor))
-cancel = _operation(
-    "cancel",
-    may.CANCEL,
-    lambda pk, actor, given: control.cancel_session(session_id=pk, actor=actor, reason=given["reason"]),
-)
-take_over = _operation(
-    "take_over",
-    may.TAKE_OVER,
-    lambda pk, actor, given: control.take_over(session_id=pk, actor=actor, reason=given["reason"]),
-)
-hand_back = _operation(
-    "hand_back",
-    may.HAND_BACK,
-    lambda pk, actor, given: control.hand_back(session_id=pk, actor=actor, note=given["note"]),
-)
-priority = _operation(
-    "priority",
-    may.PRIORITY,
-    lambda pk, actor, given: control.set_priority(session_id=pk, actor=actor, priority=given["priority"]),
-)
-finish = _operation(
-    "finish",
-    may.FINISH,
-    lambda pk, actor, given: control.finish_by_person(session_id=pk, actor=actor, message=given["message"]),
-)
+pause = _operation(may.PAUSE, control.pause_session, "reason")
+resume = _operation(may.RESUME, control.resume_session)
+cancel = _operation(may.CANCEL, control.cancel_session, "reason")
+take_over = _operation(may.TAKE_OVER, control.take_over, "reason")
+hand_back = _operation(may.HAND_BACK, control.hand_back, "note")
+priority = _operation(may.PRIORITY, control.set_priority, "priority")
+finish = _operation(may.FINISH, control.finish_by_person, "message")
 
 
 @require_POST
@@ -201,7 +180,7 @@ def revoke(request: HttpRequest, reader: Reader, session_id: UUID, elevation_id:
     session = session_of(reader, session_id)
     if not Elevation.objects.filter(pk=elevation_id, session_id=session.pk).exists():
         raise Http404("no such elevation")
-    attempt: Attempt = Attempt(REVOKE, NothingForm(request.POST))
+    attempt = Attempt(REVOKE, NothingForm(request.POST))
 
     def take_back(values: dict[str, Any]) -> None:
         elevating.revoke(elevation_id=elevation_id, actor=reader.actor)

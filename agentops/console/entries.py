@@ -11,7 +11,7 @@ from typing import Any
 
 from agentops.console.formats import bytes_words, duration_words
 from agentops.console.gates import gate_entry
-from agentops.console.happenings import note_of
+from agentops.console.happenings import WORDS, note_of
 from agentops.console.marks import State, Text, UntrustedText
 from agentops.console.records import RequestSummary, Told
 from agentops.console.reveal import reveal, reveal_cut
@@ -263,8 +263,8 @@ def _claimed(event: Told, known: Known) -> Entry:
 
 
 def _lease_expired(event: Told, known: Known) -> Entry:
-    words = "The worker went silent, its lease ran out, and the session was queued again"
-    return NoteEntry(position=event.position, at=event.at, words=words, who=str(event.facts.get("lease_owner", "")))
+    who = str(event.facts.get("lease_owner", ""))
+    return NoteEntry(position=event.position, at=event.at, words=WORDS[event.type], who=who)
 
 
 _SINGLE: dict[str, Callable[[Told, Known], Entry]] = {

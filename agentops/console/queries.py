@@ -65,9 +65,14 @@ class Frozen:
         return session.status == SessionStatus.QUEUED and (self.everything or session.agent_id in self.agents)
 
 
+def freezes_of(tenant_id: UUID) -> QuerySet[Freeze]:
+    """Return the freezes that concern a tenant: its own and those of every tenant."""
+    return Freeze.objects.filter(Q(tenant_id=tenant_id) | Q(tenant_id=None)).order_by("-id")
+
+
 def frozen_in(tenant_id: UUID) -> Frozen:
     """Return what the active freezes keep from the workers; one of a tool keeps no session from them."""
-    rows = Freeze.objects.filter(Q(tenant=None) | Q(tenant=tenant_id), tool="", lifted_at=None)
+    rows = freezes_of(tenant_id).filter(tool="", lifted_at=None)
     agents = list(rows.values_list("agent_id", flat=True))
     return Frozen(None in agents, frozenset(agent for agent in agents if agent is not None))
 

@@ -29,12 +29,12 @@ from agentops.console.session_queries import day_is_spent, freeze_of, role_of
 from agentops.console.stands import Row, stands_of
 from agentops.console.story import tell
 from agentops.console.teller import Write
-from agentops.console.timeline import Sum
+from agentops.console.timeline import Sum, Undoing
 from agentops.console.undoing import undoing_of
 from agentops.console.waterfall import waterfall_of
 from agentops.kernel.canonical import JSON
 from agentops.ledger.queries import events_of, payload_of
-from agentops.runtime.models import Question, Session
+from agentops.runtime.models import Invocation, Question, Session
 from agentops.runtime.questions import open_question
 from agentops.runtime.states import ENDED, SessionStatus
 
@@ -65,17 +65,9 @@ def session_page(session: Session, looked: Looked, *, now: datetime) -> tuple[Se
     by_id = {str(request.pk): request for request in requests}
     last = events[-1].position if events else start
     total = max(session.position, last + 1 if events else 0)
+    complete = last + 1 >= total
     question = open_question(session.pk) if session.status == SessionStatus.WAITING_PERSON else None
-    known = Known(
-        arguments={str(one.pk): one.arguments for one in invocations},
-        requests=by_id,
-        writes=_writes_of(session),
-        source=f"{session.subject_kind.capitalize()} {session.subject_id}",
-        complete=last + 1 >= total,
-        calls={str(one.pk): one.position for one in invocations},
-        states={str(one.pk): one.state for one in invocations},
-        undoing=undoing_of(session, invocations, outline, looked.reader, looked.attempt),
-    )
+    undoing = undoing_of(session, invocations, outline, looked.reader, looked.attempt)
     story = tell(
         outline,
         {str(one.pk): Write(one.tool, one.preview.get("effect", "")) for one in invocations},
@@ -85,7 +77,6 @@ def session_page(session: Session, looked: Looked, *, now: datetime) -> tuple[Se
         now=now,
     )
     row = _row(session, looked.reader, requests, question)
-    stands = stands_of(row, outline)
     page = SessionPage(
         pk=str(session.pk),
         id=session_code(session.pk),
@@ -98,16 +89,16 @@ def session_page(session: Session, looked: Looked, *, now: datetime) -> tuple[Se
         started=session.created_at,
         ended=session.finished_at,
         story=story.parts,
-        stands=stands,
+        stands=stands_of(row, outline),
         sums=_sums(session, story.people_seconds, now),
         waterfall=waterfall_of(events, by_id),
-        entries=entries_of(events, known),
+        entries=entries_of(events, _known(session, invocations, by_id, undoing, complete=complete)),
         first_position=start,
         last_position=last,
         total=total,
         earlier_at=start - EVENTS_A_PAGE if start else None,
-        later_at=last + 1 if last + 1 < total else None,
-        moving=session.status in _AT_WORK and last + 1 >= total and row.frozen is None and looked.attempt is None,
+        later_at=None if complete else last + 1,
+        moving=session.status in _AT_WORK and complete and row.frozen is None and looked.attempt is None,
     )
     panel = panel_of(session, looked.reader, outline, question, tool=looked.tool, attempt=looked.attempt)
     return page, panel
@@ -115,6 +106,26 @@ def session_page(session: Session, looked: Looked, *, now: datetime) -> tuple[Se
 
 _AT_WORK = (SessionStatus.QUEUED, SessionStatus.RUNNING)
 _WITH_PEOPLE = (SessionStatus.WAITING_APPROVAL, SessionStatus.WAITING_PERSON, SessionStatus.PAUSED)
+
+
+def _known(
+    session: Session,
+    invocations: Sequence[Invocation],
+    requests: Mapping[str, RequestSummary],
+    undoing: Mapping[str, Undoing],
+    *,
+    complete: bool,
+) -> Known:
+    return Known(
+        arguments={str(one.pk): one.arguments for one in invocations},
+        requests=requests,
+        writes=_writes_of(session),
+        source=f"{session.subject_kind.capitalize()} {session.subject_id}",
+        complete=complete,
+        calls={str(one.pk): one.position for one in invocations},
+        states={str(one.pk): one.state for one in invocations},
+        undoing=undoing,
+    )
 
 
 def _writes_of(session: Session) -> frozenset[str]:
@@ -148,6 +159,7 @@ def _row(session: Session, reader: Reader, requests: Sequence[RequestSummary], q
         asked=asked,
         answer_by=question.expires_at if question else None,
         frozen=(freeze.frozen_by, freeze.reason) if freeze else None,
+        all_frozen=freeze is not None and freeze.agent_id is None,
         spent=session.status == SessionStatus.QUEUED and day_is_spent(reader.tenant),
     )
 

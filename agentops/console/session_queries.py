@@ -1,9 +1,10 @@
 """What the parts of a session's page read beside the session, its events and its writes. Each is one query at most."""
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from agentops.agents.models import Elevation, ToolGrant
 from agentops.console.middleware import zone_of
+from agentops.console.queries import freezes_of
 from agentops.kernel.clock import utcnow
 from agentops.registry.role import RoleSpec
 from agentops.registry.roles import UnknownRole, get_role
@@ -22,10 +23,10 @@ def role_of(session: Session) -> RoleSpec | None:
 
 
 def freeze_of(session: Session) -> Freeze | None:
-    """Return the oldest freeze that keeps workers from the session, None when there is none."""
-    here = Q(tenant=None) | Q(tenant=session.tenant_id)
+    """Return a freeze that keeps workers from the session, its agent's first; None when there is none."""
     mine = Q(agent_id=None) | Q(agent_id=session.agent_id)
-    return Freeze.objects.filter(here, mine, tool="", lifted_at=None).order_by("frozen_at").first()
+    found = freezes_of(session.tenant_id).filter(mine, tool="", lifted_at=None)
+    return found.order_by(F("agent_id").asc(nulls_last=True), "frozen_at").first()
 
 
 def day_is_spent(tenant: Tenant) -> bool:

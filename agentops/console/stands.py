@@ -35,7 +35,8 @@ class Row:
     """What the sentence is made from beside the events: the session's row, and what holds of its surroundings.
 
     ``actor`` is who reads. ``asked`` is whom an approval waits for, with its deadline and where to decide.
-    ``frozen`` is who froze the session or what it belongs to, and why. ``spent`` says that the day's money is gone.
+    ``frozen`` is who froze the session or what it belongs to, and why; ``all_frozen`` that this is all of the tenant,
+    which a banner on every page tells. ``spent`` says that the day's money is gone.
     """
 
     status: str
@@ -46,6 +47,7 @@ class Row:
     asked: tuple[str, datetime, Link] | None = None
     answer_by: datetime | None = None
     frozen: tuple[str, str] | None = None
+    all_frozen: bool = False
     spent: bool = False
 
 
@@ -94,6 +96,8 @@ def _wish(row: Row, past: _Past) -> Stands:
 
 
 def _running(row: Row, past: _Past) -> Stands | None:
+    if row.all_frozen:
+        return Stands(kind="notice", words="Stops after the present step")
     if row.frozen:
         return _frozen(row, "It stops after the present step.")
     if row.taken_by:
@@ -106,7 +110,9 @@ def _frozen(row: Row, then: str) -> Stands:
     return Stands(kind="frozen", words=f"Frozen by {actor_name(by)}", reason=_quoted(reason), then=then)
 
 
-def _queued(row: Row, past: _Past) -> Stands:
+def _queued(row: Row, past: _Past) -> Stands | None:
+    if row.all_frozen:
+        return None
     if row.frozen:
         return _frozen(row, "No worker takes it until the freeze is lifted, which takes two people.")
     if row.spent:

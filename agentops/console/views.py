@@ -165,5 +165,5 @@ def session_new(request: HttpRequest, reader: Reader) -> HttpResponse:
         try:
             return redirect("session_detail", form.save().pk)
         except AgentOpsError as error:
-            form.add_error(None, f"{error.message} {error.next_step}")
+            form.add_error(None, error.in_full)
     return render(request, "console/session_new.html", {"form": form})

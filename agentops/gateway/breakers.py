@@ -32,9 +32,7 @@ from agentops.kernel.ids import derived_id
 from agentops.ledger.append import Event, append_to
 from agentops.ledger.sql import fetch_one
 from agentops.registry.tool import ToolFailure
-
-EVERYBODY = UUID(int=0)
-"""The tenant under which the ledger keeps what concerns all tenants, such as the breaker of a provider."""
+from agentops.tenancy.models import EVERYBODY
 
 ACTOR = "gateway"
 MOST_WORDS = 250

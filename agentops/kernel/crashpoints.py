@@ -1,4 +1,4 @@
-"""Named points at which a fault drill can kill the process, pause it, or do anything else (pure).
+"""Named points at which a fault drill can kill the process, pause it, or do anything else.
 
 In normal work nothing is armed and ``reach`` is one comparison. Only a drill arms a point; there is no setting
 and no request that does.

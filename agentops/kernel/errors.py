@@ -18,6 +18,11 @@ class AgentOpsError(Exception):
         if next_step is not None:
             self.next_step = next_step
 
+    @property
+    def in_full(self) -> str:
+        """What is wrong and what to do about it, as one text."""
+        return f"{self.message} {self.next_step}"
+
 
 class FailureKind(StrEnum):
     """Why a tool call did not do what was asked. Each kind has one reaction, see ``retryable``."""

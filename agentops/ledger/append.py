@@ -105,9 +105,10 @@ def append(
     """Append ``events`` at ``position``, ``position + 1``, … of ``stream``, or write nothing at all.
 
     ``advance`` is an UPDATE with RETURNING that must match exactly the owner's present state; its row is
-    returned. ``also`` are further data-modifying statements that select from ``head``, its row. Runs in the
-    caller's transaction, or as one of its own. Raises StaleStream when ``advance`` or a required part matches
-    no row, and NotCanonical when an event cannot be hashed.
+    returned. ``also`` are further data-modifying statements that select from ``head``, its row. All of them may use
+    ``ledger_stream``, ``ledger_position``, ``ledger_count`` (of events), ``ledger_tenant`` and ``ledger_at`` as
+    parameters. Runs in the caller's transaction, or as one of its own. Raises StaleStream when ``advance`` or a
+    required part matches no row, and NotCanonical when an event cannot be hashed.
     """
     params = _event_params(stream, tenant_id, position, events, at or utcnow())
     params.update(advance.params)
@@ -136,6 +137,7 @@ def _event_params(
     params: dict[str, Any] = {
         "ledger_stream": stream,
         "ledger_position": position,
+        "ledger_count": len(events),
         "ledger_at": at,
         "ledger_tenant": tenant_id,
     }
@@ -182,6 +184,6 @@ def append_to(*, tenant_id: UUID, name: str, events: Sequence[Event]) -> UUID:
         tenant_id=tenant_id,
         position=position,
         events=events,
-        advance=Statement("head", _NEXT, {"ledger_count": len(events), "ledger_position": position}),
+        advance=Statement("head", _NEXT),
     )
     return stream

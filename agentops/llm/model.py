@@ -30,6 +30,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from agentops.kernel.stopwatch import ms_since
 from agentops.llm.configuration import ModelChoice, Provider
 from agentops.llm.context import Prompt, assemble, context_record
 from agentops.llm.failures import failure_of
@@ -93,7 +94,7 @@ class ModelPlanner:
         prompt = assemble(context, salt=self._salt)
         started = time.monotonic()
         answer = _run(self._ask(prompt))
-        latency_ms = round((time.monotonic() - started) * 1000)
+        latency_ms = ms_since(started)
         if answer.failure is not None:
             raise answer.failure
         received = answer.received

@@ -5,7 +5,7 @@ from django.db import transaction
 from agentops.gateway.prepare import Refusal
 from agentops.ledger.append import Event
 from agentops.registry.planner import Turn, Usage
-from agentops.runtime.answers import HANDED_OVER, honest_answer, outcome_of
+from agentops.runtime.ending import honest_end
 from agentops.runtime.models import Invocation
 from agentops.runtime.record import Took, end, record, usage_facts
 from agentops.runtime.retiring import awaiting, left_unknown, retire
@@ -26,10 +26,7 @@ def abandon(held: Held, code: str) -> None:
     if pending is not None:
         words = "The session could not go on after the approval."
         retire(held, pending, Refusal("NOT_CONTINUED", words, "A person must do it."))
-    calls = Invocation.objects.filter(session_id=held.id, state=InvocationState.SUCCEEDED)
-    writes = frozenset(calls.values_list("tool", flat=True))
-    answer = honest_answer(held.history, code, writes=writes, handed_over=HANDED_OVER in held.achieved)
-    outcome = outcome_of(held.achieved)
+    answer, outcome = honest_end(held.id, held, code)
     payload = {"answer": answer.as_json(), "context": {"history": len(held.history)}}
     facts = {"outcome": outcome, "code": code, **usage_facts(Turn(answer, Usage(model=ACTOR)))}
     event = Event("session.stopped", ACTOR, facts, {}, payload)

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentops.runtime.states import ENDED, InvocationState, SessionStatus, Wish
-
-UNFINISHED = frozenset({InvocationState.AWAITING_APPROVAL, InvocationState.INTENDED})
+from agentops.runtime.states import ENDED, UNFINISHED, InvocationState, SessionStatus, Wish
 
 
 @dataclass

@@ -1,8 +1,8 @@
-"""What decides about a session's work, as of one epoch: grants, freezes, limits, breakers, elevations."""
+"""What decides about a session's work, as of one epoch: version, grants, freezes, limits, breakers; and elevations."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -14,6 +14,7 @@ from agentops.agents.queries import Grants, grants_of
 from agentops.gateway.breakers import Breakers, breakers_of
 from agentops.kernel.clock import utcnow
 from agentops.policy.rules import Rule, narrow
+from agentops.runtime.guards import Limits
 from agentops.runtime.models import Priority, Session
 from agentops.runtime.session import Held
 from agentops.runtime.states import SessionStatus
@@ -61,6 +62,14 @@ class Brief:
             known = {"tool": tool, "grant": grant}
             rules = self._narrowed[key] = narrow(self.grants.rules_for(tool["name"]), known)
         return rules
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The budget of one session of the agent's version."""
+        version = self.version
+        return Limits(
+            version.max_steps, version.max_seconds, version.max_cost_micro, version.max_tokens, version.max_identical
+        )
 
     @property
     def stopped_by(self) -> Frozen | None:

@@ -62,8 +62,7 @@ def next_undo(work: Work) -> Undo | None:
         if invocation.undo is None:
             continue
         call = ToolCall(invocation.undo["tool"], invocation.undo["arguments"], f"Takes back {invocation.tool}.")
-        too_late = invocation.undo_until is not None and invocation.undo_until <= utcnow()
-        if not too_late and not _tried(work, call):
+        if not invocation.is_too_late_to_undo(utcnow()) and not _tried(work, call):
             return Undo(invocation.pk, call)
         _give_up(work, failed)
         return None

@@ -57,11 +57,6 @@ _REQUESTED = {
     Wish.TAKE_OVER: "session.take_over_requested",
     Wish.CANCEL: "session.cancel_requested",
 }
-_WHY = {
-    Wish.PAUSE: "The session was paused",
-    Wish.TAKE_OVER: "The session was taken over",
-    Wish.CANCEL: "The session was cancelled",
-}
 
 
 class _MovedOn(Exception):
@@ -86,7 +81,8 @@ def _stop_once(session_id: UUID, wish: Wish, actor: str, reason: str) -> None:
     also: list[Statement] = []
     if before.status != SessionStatus.RUNNING:
         # The request is locked before the session, as in deciding.
-        events, also = _withdrawn(session_id, actor, f"{_WHY[wish]} by {actor.removeprefix('user:')}. {reason}".strip())
+        words = f"The session was {wish.done} by {actor.removeprefix('user:')}. {reason}".strip()
+        events, also = _withdrawn(session_id, actor, words)
     session = Session.objects.select_for_update().get(pk=session_id)
     if (session.status, session.position) != (before.status, before.position):
         raise _MovedOn
@@ -237,7 +233,7 @@ def why_no_undo(call: Invocation, *, siblings: Iterable[Invocation] | None = Non
         return "This was already undone."
     if call.state != InvocationState.SUCCEEDED or call.undo is None:
         return "There is nothing to undo, or no call that undoes it."
-    if call.undo_until is not None and call.undo_until <= utcnow():
+    if call.is_too_late_to_undo(utcnow()):
         return "It is too late to undo this."
     if siblings is None:
         siblings = Invocation.objects.filter(undoes=call.pk)
@@ -269,13 +265,12 @@ def note(session: Session, events: list[Event], also: list[Statement]) -> None:
 def _append(
     session: Session, events: list[Event], sql: str, params: dict[str, Any], also: list[Statement] | None = None
 ) -> None:
-    place = {"session": session.pk, "position": session.position, "count": len(events)}
     append(
         stream=session.pk,
         tenant_id=session.tenant_id,
         position=session.position,
         events=events,
-        advance=Statement("head", sql, {**place, **params}),
+        advance=Statement("head", sql, params),
         also=also or (),
     )
     session.position += len(events)

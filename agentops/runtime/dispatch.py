@@ -15,16 +15,14 @@ from agentops.ledger.append import Event, StaleStream, Statement, append
 from agentops.ledger.sql import fetch_one
 from agentops.llm.planners import planner_for
 from agentops.registry import roles
-from agentops.registry.role import RoleSpec
 from agentops.registry.roles import get_role
 from agentops.runtime import compensation, guards, statements
 from agentops.runtime.abandon import abandon
-from agentops.runtime.brief import brief_of
 from agentops.runtime.interrupts import draining
 from agentops.runtime.loop import run
 from agentops.runtime.models import Priority, Session
 from agentops.runtime.record import Leaving, Took, begin_stopping, record
-from agentops.runtime.session import Held, load, ready
+from agentops.runtime.session import Held, follow_history, load
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
 
@@ -119,13 +117,7 @@ def _take(*, above: int, giving_up: Held | None = None) -> tuple[Session, str, i
         advance=Statement(
             "head",
             statements.TAKE,
-            {
-                "session": session.pk,
-                "position": session.position,
-                "owner": name,
-                "planner": planner,
-                "lease": settings.LEASE_SECONDS,
-            },
+            {"owner": name, "planner": planner, "lease": settings.LEASE_SECONDS},
         ),
     )
     session.fence = int(row[0])
@@ -160,7 +152,7 @@ def _work_one(held: Held) -> Held | None:
         if held.stop_code and held.attempts >= guards.MOST_LOST_WORKERS:
             abandon(held, held.stop_code)
             return None
-        return _run(held)
+        return run(work_of(held), give_up=_GiveUp())
     except StaleStream:
         log.info("session %s went on elsewhere", held.id)
     except (OperationalError, InterfaceError):
@@ -174,22 +166,18 @@ def _work_one(held: Held) -> Held | None:
     return None
 
 
-def _run(held: Held) -> Held | None:
-    work = work_of(held)
-    successor: list[Held] = []
-    asked: list[int] = []
+class _GiveUp:
+    """Looks for more urgent work once an epoch, and only when there was some."""
 
-    def give_up() -> bool:
-        """More urgent work is looked for once an epoch, and only when there was some."""
-        if not work.brief.urgent or held.epoch in asked or held.priority > Priority.NORMAL:
-            return False
-        asked.append(held.epoch)
-        taken = preempt(work)
-        successor.extend([taken] if taken else [])
-        return taken is not None
+    def __init__(self) -> None:
+        self._asked_at = -1
 
-    run(work, give_up=give_up)
-    return successor[0] if successor else None
+    def __call__(self, work: Work) -> Held | None:
+        held = work.held
+        if not work.brief.urgent or held.epoch == self._asked_at or held.priority > Priority.NORMAL:
+            return None
+        self._asked_at = held.epoch
+        return preempt(work)
 
 
 def _stop_after_failure(held: Held) -> None:
@@ -221,11 +209,10 @@ def _hand_over(held: Held) -> None:
 
 def work_of(held: Held) -> Work:
     """Gather what working a held session needs. Raises LookupError when its subject is gone."""
-    version = brief_of(held).version
-    role: RoleSpec = get_role(held.role)
+    role = get_role(held.role)
     subject = role.load_subject(held.tenant_id, held.subject_id)
     if subject is None:
         raise LookupError(f"the subject {held.subject_id} of session {held.id} is gone")
-    work = Work(held, role, version, subject, planner_for(role))
-    ready(held, work.limits)
+    work = Work(held, role, subject, planner_for(role))
+    follow_history(held, work.limits)
     return work

@@ -1,8 +1,7 @@
 """Making an intended call and recording its outcome."""
 
-import random
 import time
-from datetime import timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,13 +11,14 @@ from agentops.gateway.prepare import Refusal
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import FailureKind
+from agentops.kernel.stopwatch import ms_since
 from agentops.ledger.append import Event, Statement
 from agentops.ledger.models import LedgerEvent
 from agentops.registry.planner import ObservationStatus
 from agentops.registry.tool import CallContext, Dial, ToolSpec
 from agentops.runtime import guards, process, statements
 from agentops.runtime.intent import Intended, IntendedCall, window_id
-from agentops.runtime.record import Took, conclude, observe, or_interrupted, record, sleep
+from agentops.runtime.record import Took, back_off, conclude, observe, or_interrupted, record, sleep
 from agentops.runtime.states import InvocationState
 from agentops.runtime.work import Work
 
@@ -68,8 +68,8 @@ def _ask_later(work: Work, outcome: NotAsked, began: float) -> bool:
         work.held,
         code=FailureKind.UNAVAILABLE.value,
         words=outcome.words,
-        wake_at=utcnow() + timedelta(seconds=outcome.retry_after),
-        took=Took(worked_ms=round((time.monotonic() - began) * 1000)),
+        seconds=outcome.retry_after,
+        took=Took(worked_ms=ms_since(began)),
         attempt=False,
         without_effect=not work.held.in_doubt,
     )
@@ -83,13 +83,23 @@ def _find_out(work: Work, invocation: IntendedCall, tool: ToolSpec, context: Cal
     return gateway.find_out(tool, context, words="The worker stopped during the call.", breakers=work.breakers)
 
 
-def key_is_forgotten(tool: ToolSpec, session_id: UUID, invocation_id: UUID) -> bool:
-    """Return whether so much time has passed since the call was intended that its key proves nothing any more."""
+def key_is_forgotten(
+    tool: ToolSpec, session_id: UUID, invocation_id: UUID, *, intended_at: datetime | None = None
+) -> bool:
+    """Return whether so much time has passed since the call was intended that its key proves nothing any more.
+
+    ``intended_at`` is looked up when it is not given.
+    """
     if tool.key_lifetime is None:
         return False
-    intents = LedgerEvent.objects.filter(stream=session_id, type="call.intended", refs__invocation=str(invocation_id))
-    intended_at = intents.values_list("at", flat=True).first()
+    if intended_at is None:
+        intended_at = _intended_at(session_id, invocation_id)
     return intended_at is None or utcnow() - intended_at > tool.key_lifetime
+
+
+def _intended_at(session_id: UUID, invocation_id: UUID) -> datetime | None:
+    intents = LedgerEvent.objects.filter(stream=session_id, type="call.intended", refs__invocation=str(invocation_id))
+    return intents.values_list("at", flat=True).first()
 
 
 def _record_retry(work: Work, invocation: IntendedCall) -> None:
@@ -126,7 +136,7 @@ def leave_unknown(work: Work, invocation: IntendedCall) -> bool:
 
 
 def _conclude(work: Work, invocation: IntendedCall, tool: ToolSpec, outcome: Outcome, began: float) -> bool:
-    held, took_ms = work.held, round((time.monotonic() - began) * 1000)
+    held, took_ms = work.held, ms_since(began)
     if isinstance(outcome, Done):
         _settle(work, invocation, tool, InvocationState.SUCCEEDED, outcome.result, took_ms)
         return True
@@ -137,11 +147,10 @@ def _conclude(work: Work, invocation: IntendedCall, tool: ToolSpec, outcome: Out
     )
     if retryable and attempt < guards.MOST_ATTEMPTS:
         retry_after = outcome.retry_after if isinstance(outcome, NotDone) else None
-        wait = guards.backoff_seconds(attempt, retry_after=retry_after, jitter=random.random())  # noqa: S311 - spreads load, guards nothing
+        seconds = back_off(attempt, retry_after=retry_after)
         code = outcome.refusal.code if isinstance(outcome, NotDone) else FailureKind.UNKNOWN.value
         words = outcome.refusal.message if isinstance(outcome, NotDone) else outcome.words
-        wake_at = utcnow() + timedelta(seconds=wait)
-        sleep(held, code=code, words=words, wake_at=wake_at, took=Took(worked_ms=took_ms), without_effect=certain)
+        sleep(held, code=code, words=words, seconds=seconds, took=Took(worked_ms=took_ms), without_effect=certain)
         return False
     if isinstance(outcome, NotDone) and certain:
         _settle(work, invocation, tool, InvocationState.FAILED, outcome.refusal.as_json(), took_ms)

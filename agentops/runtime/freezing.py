@@ -17,9 +17,8 @@ from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import move
 from agentops.runtime.retiring import awaiting, withdrawal
 from agentops.runtime.states import InvocationState, SessionStatus
-from agentops.tenancy.models import Freeze
+from agentops.tenancy.models import EVERYBODY, Freeze
 
-EVERYBODY = UUID(int=0)
 BATCH = 300
 MOST_REASON = 300
 _UNHELD = (SessionStatus.WAITING_APPROVAL, SessionStatus.QUEUED)

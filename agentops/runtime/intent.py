@@ -32,6 +32,7 @@ from agentops.runtime.interrupts import interrupt_of
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalCase, approval_gate
 from agentops.runtime.record import Interrupted, Leaving, Took, record, stands_elsewhere
+from agentops.runtime.spend import business_day
 from agentops.runtime.states import InvocationState, SessionStatus
 from agentops.runtime.work import Work
 
@@ -164,7 +165,7 @@ def _decide(work: Work, write: Write, key: str) -> Intended | Parked | TurnedDow
     window = _open_window(work, write)
     verdict, facts = judge(work, write.prepared, write.preview, moved=window.moved)
     if verdict.effect is Effect.FORBID:
-        return TurnedDown(Refusal("POLICY", verdict.reasons[0].words, "Do something else, or hand over."), verdict)
+        return TurnedDown(refusal_by(verdict), verdict)
     record_facts = {**write.facts, "verdict": verdict.as_json()["effect"]}
     payload = {**write.payload, "facts": facts, "verdict": verdict.as_json(), "preview": write.preview.as_json()}
     if verdict.effect is Effect.ASK and not write.approved_by:
@@ -172,6 +173,11 @@ def _decide(work: Work, write: Write, key: str) -> Intended | Parked | TurnedDow
         earlier = _turned_down_by(key)
         return TurnedDown(earlier, None) if earlier else _park(work, write, verdict, record_facts, payload)
     return _intend(work, write, key, window, record_facts, payload)
+
+
+def refusal_by(verdict: Verdict) -> Refusal:
+    """Return what a planner is told of a verdict that stands in the way."""
+    return Refusal("POLICY", verdict.reasons[0].words, "Do something else, or hand over.")
 
 
 def judge(work: Work, prepared: Prepared, preview: Preview | None, *, moved: int) -> tuple[Verdict, dict[str, Any]]:
@@ -202,7 +208,7 @@ def _open_window(work: Work, write: Write) -> _Window:
     money, family = write.preview.money, write.prepared.tool.money_family
     if money is None or not write.moves_money:
         return _Window(None, None, 0)
-    day = write.at.astimezone(work.brief.zone).date()
+    day = business_day(write.at, work.brief.zone)
     window = window_id(work.held.tenant_id, family, write.preview.target, money.currency, day)
     row = fetch_one(
         statements.OPEN_WINDOW,

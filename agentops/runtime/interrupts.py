@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event
-from agentops.runtime.answers import HANDED_OVER, honest_answer, outcome_of
-from agentops.runtime.models import Invocation
+from agentops.runtime.ending import honest_end
 from agentops.runtime.record import Leaving, Took, end, record
 from agentops.runtime.retiring import retire_pending
-from agentops.runtime.states import InvocationState, SessionStatus, Wish
+from agentops.runtime.states import SessionStatus, Wish
 from agentops.runtime.work import Work
 
 draining = threading.Event()
@@ -47,29 +46,20 @@ def interrupt_of(work: Work) -> Interrupt | None:
 
 
 def _pause(work: Work) -> None:
-    retire_pending(work.held, f"The session was {_WORDS[Wish(work.held.wanted)]}.")
-    event = Event("session.paused", "runtime", {"for": work.held.taken_by})
-    _record_leaving(work, event, SessionStatus.PAUSED)
+    retire_pending(work.held, f"The session was {Wish(work.held.wanted).done} by a person.")
+    park_for_person(work)
 
 
-_WORDS = {
-    Wish.PAUSE: "paused by a person",
-    Wish.TAKE_OVER: "taken over by a person",
-    Wish.CANCEL: "cancelled",
-    Wish.NONE: "stopped",
-}
+def park_for_person(work: Work) -> None:
+    """Leave the session paused: for whoever resumes it, or for the person who has taken it over."""
+    _record_leaving(work, Event("session.paused", "runtime", {"for": work.held.taken_by}), SessionStatus.PAUSED)
 
 
 def _cancel(work: Work) -> None:
     """A cancelled session still says what was done, what was blocked and what is left. It calls nobody any more."""
     held = work.held
     retire_pending(work.held, "The session was cancelled.")
-    calls = Invocation.objects.filter(session_id=held.id, state=InvocationState.SUCCEEDED)
-    writes = frozenset(calls.values_list("tool", flat=True))
-    answer = honest_answer(
-        held.history, IncidentCode.CANCELLED, writes=writes, handed_over=HANDED_OVER in held.achieved
-    )
-    outcome = outcome_of(held.achieved)
+    answer, outcome = honest_end(held.id, held, IncidentCode.CANCELLED)
     end(
         held,
         event=Event("session.cancelled", "runtime", {"outcome": outcome}, {}, {"answer": answer.as_json()}),

@@ -4,24 +4,24 @@ Each pass ends in a durable point of ``record``; whatever happens between two of
 done again by the next worker, without a second effect.
 """
 
-import random
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import IncidentCode
+from agentops.kernel.stopwatch import ms_since
 from agentops.ledger.append import Event
 from agentops.registry.planner import FinalAnswer, PlanContext, PlannerUnavailable, Turn, Usage
 from agentops.runtime import compensation, guards
 from agentops.runtime.answers import Closing
-from agentops.runtime.interrupts import Interrupt, interrupt_of
+from agentops.runtime.interrupts import Interrupt, interrupt_of, park_for_person
 from agentops.runtime.pending import continue_pending
-from agentops.runtime.proposals import Proposed, carry_out, ms_since, text
+from agentops.runtime.proposals import Proposed, carry_out, text
 from agentops.runtime.providers import ask_planner
-from agentops.runtime.record import Interrupted, Leaving, Took, end, record, sleep, together
+from agentops.runtime.record import Interrupted, Took, back_off, end, sleep, together
+from agentops.runtime.session import Held
 from agentops.runtime.spend import LimitReached, Purse, reserve
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
@@ -30,19 +30,22 @@ PERSON = "a person"
 RUNTIME = "runtime"
 
 
-def run(work: Work, *, give_up: Callable[[], bool] = lambda: False) -> None:
+def run(work: Work, *, give_up: Callable[[Work], Held | None] | None = None) -> Held | None:
     """Work the session until it is no longer held. Raises StaleStream when the lease went to somebody else.
 
-    ``give_up`` is asked between two steps: it gives the session up for more urgent work and returns whether it did.
+    ``give_up`` is asked between two steps: it gives the session up for more urgent work, if there is some, and returns
+    that, claimed; it is then returned here.
     """
     held = work.held
     lost = held.attempts >= guards.MOST_LOST_WORKERS and not held.stop_code
     if lost:
         compensation.stop(work, code=IncidentCode.WORKER_LOST, words=IncidentCode.WORKER_LOST.words)
     if not _take_up(work, again=not lost):
-        return
-    while not give_up() and step(work):
-        pass
+        return None
+    while True:
+        successor = give_up(work) if give_up is not None else None
+        if successor is not None or not step(work):
+            return successor
 
 
 def _take_up(work: Work, *, again: bool) -> bool:
@@ -74,8 +77,7 @@ def step(work: Work) -> bool:
     if held.reopened is not None:
         return _end_again(work)
     if held.taken_by:
-        event = Event("session.paused", RUNTIME, {"for": held.taken_by})
-        record(held, [event], Took(), leaving=Leaving(SessionStatus.PAUSED))
+        park_for_person(work)
         return False
     if held.stop_code:
         return _close(work)
@@ -184,12 +186,11 @@ def _planner_unavailable(work: Work, error: PlannerUnavailable, began: float) ->
     if not error.kind.retryable or (error.counts and attempt >= guards.MOST_ATTEMPTS):
         compensation.stop(work, code=IncidentCode.MODEL_UNAVAILABLE, words=error.message)
         return True
-    wait = guards.backoff_seconds(attempt, retry_after=error.retry_after, jitter=random.random())  # noqa: S311 - spreads load, guards nothing
     sleep(
         held,
         code=error.kind.value,
         words=error.message,
-        wake_at=utcnow() + timedelta(seconds=wait),
+        seconds=back_off(attempt, retry_after=error.retry_after),
         took=Took(worked_ms=ms_since(began)),
         attempt=error.counts,
     )

@@ -5,6 +5,8 @@ They are the hot path, so they have no foreign-key constraints, and nothing that
 in an index (docs/design/hotpath.md).
 """
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import Q
 
@@ -153,6 +155,10 @@ class Invocation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool} ({self.state})"
+
+    def is_too_late_to_undo(self, now: datetime) -> bool:
+        """Return whether the time in which the call could be taken back is over."""
+        return self.undo_until is not None and self.undo_until <= now
 
 
 class MoneyWindow(models.Model):

@@ -166,13 +166,9 @@ def move(
         require_transition(before, status)
     at = utcnow()
     params = {
-        "session": session.id,
-        "position": session.position,
-        "count": len(events),
         "before": before.value,
         "status": status.value,
         "lost": int(before is SessionStatus.RUNNING),
-        "at": at,
         "wanted": changes.get("wanted", session.wanted),
         "taken_by": changes.get("taken_by", session.taken_by),
         "stop_code": changes.get("stop_code", session.stop_code),

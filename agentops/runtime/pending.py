@@ -1,7 +1,5 @@
 """Continuing a session that comes back with an unfinished call: after a crash, a back-off, or a decision."""
 
-from datetime import timedelta
-
 from django.db import transaction
 
 from agentops.gateway.breakers import tool_breaker
@@ -9,22 +7,20 @@ from agentops.gateway.prepare import Prepared, Refusal, prepare
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.ledger.append import Event
-from agentops.registry.planner import ObservationStatus, ToolCall
+from agentops.registry.planner import ToolCall
 from agentops.runtime.effect import leave_unknown, perform, recover
 from agentops.runtime.intent import Intended, IntendedCall, Parked, TurnedDown, Write, decide_write
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState, Resolution, approval_gate
-from agentops.runtime.record import Took, conclude, observe, or_interrupted, record, sleep, stands_elsewhere
+from agentops.runtime.record import Took, or_interrupted, record, sleep, stands_elsewhere
 from agentops.runtime.retiring import retire
-from agentops.runtime.states import InvocationState
+from agentops.runtime.states import UNFINISHED, InvocationState
 from agentops.runtime.work import Work
-
-UNFINISHED = [InvocationState.INTENDED.value, InvocationState.AWAITING_APPROVAL.value]
 
 
 def unfinished_call(work: Work) -> Invocation | None:
     """Return the session's unfinished call, None when it has none."""
-    return Invocation.objects.filter(session_id=work.held.id, state__in=UNFINISHED).first()
+    return Invocation.objects.filter(session_id=work.held.id, state__in=sorted(UNFINISHED)).first()
 
 
 def continue_pending(work: Work, *, again: bool) -> bool:
@@ -63,8 +59,8 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
     off = work.breakers.off(tool_breaker(invocation.tool))
     if off is not None:
         # A tool that is off for a moment takes nothing from what a person decided.
-        wake_at = utcnow() + timedelta(seconds=off.retry_after or 1.0)
-        sleep(work.held, code=off.kind.value, words=off.message, wake_at=wake_at, took=Took(), attempt=False)
+        seconds = off.retry_after or 1.0
+        sleep(work.held, code=off.kind.value, words=off.message, seconds=seconds, took=Took(), attempt=False)
         return False
     call = ToolCall(invocation.tool, invocation.arguments, invocation.rationale)
     checked = prepare(call=call, role=work.role, granted=work.grants.tools, context=work.call_context())
@@ -83,7 +79,9 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
     if isinstance(decided, Intended):
         return perform(work, decided)
     if isinstance(decided, TurnedDown):
-        return _turn_down(work, invocation, resolution, decided.refusal, voided=not same)
+        # It is not possible under the rules any more: the approval, if it still stands, is withdrawn with the call.
+        retire(work.held, invocation, decided.refusal)
+        return True
     return False
 
 
@@ -118,26 +116,3 @@ def _record_void(work: Work, invocation: Invocation, resolution: Resolution, rea
     approval_gate().withdraw(invocation.pk, reason)
     refs = {"invocation": str(invocation.pk), "request": str(resolution.request_id)}
     record(work.held, [Event("approval.voided", "runtime", {"tool": invocation.tool, "reason": reason}, refs)], Took())
-
-
-def _turn_down(work: Work, invocation: Invocation, resolution: Resolution, refusal: Refusal, *, voided: bool) -> bool:
-    """The approved call is not possible under the rules any more: withdraw the approval and tell the planner why."""
-    if not voided:
-        retire(work.held, invocation, refusal)
-        return True
-    refs = {"invocation": str(invocation.pk), "request": str(resolution.request_id)}
-    facts = {"tool": invocation.tool, "code": refusal.code}
-    record(
-        work.held,
-        [Event("call.refused", work.actor, facts, refs, {"result": refusal.as_json()})],
-        Took(),
-        also=[conclude(invocation.pk, InvocationState.AWAITING_APPROVAL, InvocationState.REFUSED)],
-    )
-    observe(
-        work.held,
-        tool=invocation.tool,
-        arguments=invocation.arguments,
-        status=ObservationStatus.REFUSED,
-        result=refusal.as_json(),
-    )
-    return True

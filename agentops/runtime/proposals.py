@@ -16,6 +16,7 @@ from agentops.kernel.canonical import NotCanonical, canonical_bytes, digest, dum
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.ids import new_id
+from agentops.kernel.stopwatch import ms_since
 from agentops.ledger.append import Event, Statement
 from agentops.policy.engine import Verdict
 from agentops.policy.rules import Effect
@@ -30,7 +31,7 @@ from agentops.registry.planner import (
 from agentops.runtime import guards, process, statements
 from agentops.runtime.answers import HANDED_OVER, outcome_of
 from agentops.runtime.effect import perform
-from agentops.runtime.intent import Intended, Parked, Write, decide_write, judge
+from agentops.runtime.intent import Intended, Parked, Write, decide_write, judge, refusal_by
 from agentops.runtime.record import Leaving, Took, end, observe, or_interrupted, record, usage_facts
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
@@ -51,11 +52,6 @@ class Proposed:
     def took(self, *, writes: int = 0) -> Took:
         """Return what the step took so far."""
         return Took(steps=1, writes=writes, worked_ms=ms_since(self.began), usage=self.turn.usage)
-
-
-def ms_since(began: float) -> int:
-    """Return whole milliseconds since ``began`` of the monotonic clock."""
-    return round((time.monotonic() - began) * 1000)
 
 
 def carry_out(work: Work, proposed: Proposed) -> bool:
@@ -120,8 +116,7 @@ def _read(work: Work, proposed: Proposed, checked: Prepared, facts: dict[str, An
     """A read has nothing to intend: decided, performed and recorded in one durable point."""
     verdict, _ = judge(work, checked, None, moved=0)
     if verdict.effect is not Effect.ALLOW:
-        refusal = Refusal("POLICY", verdict.reasons[0].words, "Do something else, or hand over.")
-        return _refuse(work, facts, payload, refusal, verdict, proposed.took())
+        return _refuse(work, facts, payload, refusal_by(verdict), verdict, proposed.took())
     called = time.monotonic()
     outcome = gateway.read(checked.tool, work.call_context(), checked.arguments, breakers=work.breakers)
     reach(CrashPoint.READ_RETURNED)

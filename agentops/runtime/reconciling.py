@@ -57,9 +57,7 @@ def can_be_asked(call: Invocation, role: str = "", intended_at: datetime | None 
     tool = tool_of(call, role)
     if tool is None or tool.reconcile is None:
         return False
-    if tool.key_lifetime is not None and intended_at is not None:
-        return utcnow() - intended_at <= tool.key_lifetime
-    return not key_is_forgotten(tool, call.session_id, call.pk)
+    return not key_is_forgotten(tool, call.session_id, call.pk, intended_at=intended_at)
 
 
 def ask_again(*, invocation_id: UUID, actor: str) -> str:

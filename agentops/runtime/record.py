@@ -5,10 +5,11 @@ is ``as_decided`` also raises it when somebody stepped in since it was decided, 
 report what has happened, and are recorded although an operator appended to the stream meanwhile.
 """
 
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from agentops.ledger.sql import fetch_one
 from agentops.registry.planner import Observation, ObservationStatus, Turn, Usage
 from agentops.registry.tool import UndoCall
 from agentops.runtime import statements
-from agentops.runtime.guards import Used, warnings
+from agentops.runtime.guards import Used, backoff_seconds, warnings
 from agentops.runtime.session import Held
 from agentops.runtime.spend import settle_parts
 from agentops.runtime.states import (
@@ -88,7 +89,7 @@ def record(
     events = [*events, *_budget_warnings(held, took)]
     parts = list(also) if held.reservation is None else [*also, *settle_parts(held.reservation, took.usage)]
     while True:
-        advance = _advance(held, len(events), took, leaving, as_decided=as_decided)
+        advance = _advance(held, took, leaving, as_decided=as_decided)
         try:
             row = append(
                 stream=held.id,
@@ -125,7 +126,7 @@ def together(usage: Usage, carried: Usage) -> Usage:
     )
 
 
-def _advance(held: Held, count: int, took: Took, leaving: Leaving | None, *, as_decided: bool) -> Statement:
+def _advance(held: Held, took: Took, leaving: Leaving | None, *, as_decided: bool) -> Statement:
     grows = {
         "steps": took.steps,
         "writes": took.writes,
@@ -137,7 +138,7 @@ def _advance(held: Held, count: int, took: Took, leaving: Leaving | None, *, as_
     }
     params: dict[str, Any] = {column: more for column, more in grows.items() if more}
     sql = statements.step(tuple(params), leaving=leaving is not None, as_decided=as_decided)
-    params.update(fence=held.fence, count=count, attempts=took.attempts)
+    params.update(fence=held.fence, attempts=took.attempts)
     if as_decided:
         params["epoch"] = held.epoch
     if leaving is None:
@@ -263,17 +264,22 @@ def usage_facts(turn: Turn) -> dict[str, Any]:
     return facts
 
 
+def back_off(attempt: int, *, retry_after: float | None) -> float:
+    """Return for how many seconds to sleep before attempt ``attempt + 1``, see ``guards.backoff_seconds``."""
+    return backoff_seconds(attempt, retry_after=retry_after, jitter=random.random())  # noqa: S311 - spreads load, guards nothing
+
+
 def sleep(
     held: Held,
     *,
     code: str,
     words: str,
-    wake_at: datetime,
+    seconds: float,
     took: Took,
     attempt: bool = True,
     without_effect: bool = True,
 ) -> None:
-    """Park the session until ``wake_at``; the sweep wakes it. Nothing sleeps in a worker.
+    """Park the session for ``seconds``; the sweep wakes it. Nothing sleeps in a worker.
 
     ``attempt``: it counts against the attempts of what is being tried. ``without_effect``: an intended call
     certainly had none so far.
@@ -284,7 +290,7 @@ def sleep(
         held,
         [Event("session.sleeping", "runtime", facts)],
         replace(took, attempts=attempts),
-        leaving=Leaving(SessionStatus.SLEEPING, wake_at=wake_at),
+        leaving=Leaving(SessionStatus.SLEEPING, wake_at=utcnow() + timedelta(seconds=seconds)),
     )
     reach(CrashPoint.SLEEP_COMMITTED)
 

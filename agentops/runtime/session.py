@@ -1,7 +1,6 @@
 """A session as the worker that holds it sees it: its row, its lease, and its history folded from the ledger."""
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -69,6 +68,7 @@ class Held(Folded):
     """A claimed session. ``position``, ``epoch`` and the counters follow every durable point.
 
     ``carried`` is what a proposal took that was dropped because of an interrupt; the next durable point counts it.
+    ``limits`` are those of the brief that the worker knows.
     ``heeded`` is the wish that the worker knows of already and concludes an unfinished call for.
     """
 
@@ -77,10 +77,8 @@ class Held(Folded):
     agent_id: UUID = field(kw_only=True)
     agent_version_id: UUID = field(kw_only=True)
     role: str = field(kw_only=True)
-    subject_kind: str = field(kw_only=True)
     subject_id: str = field(kw_only=True)
     customer_id: str = field(kw_only=True)
-    title: str = field(kw_only=True)
     workstream: str = field(kw_only=True)
     priority: int = field(kw_only=True)
     owner: str = field(kw_only=True)
@@ -93,8 +91,6 @@ class Held(Folded):
     worked_ms: int = field(kw_only=True)
     tokens: int = field(kw_only=True)
     cost_micro: int = field(kw_only=True)
-    reserved_micro: int = field(kw_only=True)
-    created_at: datetime = field(kw_only=True)
     wanted: str = field(kw_only=True)
     taken_by: str = field(kw_only=True)
     limits: Limits | None = None
@@ -198,10 +194,8 @@ def load(row: Session, *, owner: str, epoch: int) -> Held:
         agent_id=row.agent_id,
         agent_version_id=row.agent_version_id,
         role=row.role,
-        subject_kind=row.subject_kind,
         subject_id=row.subject_id,
         customer_id=row.customer_id,
-        title=row.title,
         workstream=row.workstream,
         priority=row.priority,
         owner=owner,
@@ -214,16 +208,13 @@ def load(row: Session, *, owner: str, epoch: int) -> Held:
         worked_ms=row.worked_ms,
         tokens=row.input_tokens + row.output_tokens,
         cost_micro=row.cost_micro,
-        reserved_micro=row.reserved_micro,
-        created_at=row.created_at,
         wanted=row.wanted,
         taken_by=row.taken_by,
     )
 
 
-def ready(held: Held, limits: Limits) -> None:
-    """Give a freshly loaded session the limits of its agent's version, and follow its history with the guards."""
-    held.limits = limits
+def follow_history(held: Held, limits: Limits) -> None:
+    """Let the guards see the history of a freshly loaded session."""
     held.progress = Progress(max_identical=limits.max_identical)
     for observation, (output, wrote) in zip(held.history, held.signs, strict=True):
         held.progress.see(observation, output, wrote=wrote)

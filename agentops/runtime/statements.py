@@ -1,7 +1,8 @@
 """The hand-written SQL of the hot path, all of it: claim, step, leave, intend, settle, and an operator's move.
 
 Everything else uses the ORM. Each UPDATE of a session names the position, the fencing number and the
-status it expects, so that a worker whose lease has passed to somebody else changes nothing.
+status it expects, so that a worker whose lease has passed to somebody else changes nothing. Stream, position, number of
+events, tenant and time are the ledger's own parameters (``ledger.append``).
 """
 
 from datetime import timedelta
@@ -12,6 +13,7 @@ from agentops.tenancy.switchboard import EPOCH
 CLASS_WORTH = timedelta(minutes=10)
 """One priority class is worth this much waiting: ``rank_at`` is the moment of becoming runnable, less that.
 Ageing is thereby a constant, and one partial index on (tenant, ``rank_at``) serves the claim."""
+_CLASS = f"interval '{CLASS_WORTH.total_seconds():.0f} seconds'"
 
 # Each tenant that may run more offers its first few sessions; the most deserving one that nobody else is just
 # claiming is taken. A tenant that is frozen, has spent its day's money or runs as many sessions as it may offers
@@ -53,11 +55,10 @@ SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND status = 'running'
 
 TAKE = f"""
 UPDATE session SET status = 'running', fence = fence + 1, lease_owner = %(owner)s, planner = %(planner)s,
-  lease_until = clock_timestamp() + %(lease)s * interval '1 second', position = position + 1
-WHERE id = %(session)s AND status = 'queued' AND position = %(position)s
+  lease_until = clock_timestamp() + %(lease)s * interval '1 second', position = position + %(ledger_count)s
+WHERE id = %(ledger_stream)s AND status = 'queued' AND position = %(ledger_position)s
 RETURNING fence, {EPOCH} AS epoch"""  # noqa: S608 - constants only
 
-# The durable points of a held session take stream, position, tenant and time from the ledger's own parameters.
 _STILL_MINE = """
 WHERE id = %(ledger_stream)s AND position = %(ledger_position)s AND fence = %(fence)s AND status = 'running'"""
 _LEASED = "lease_until = clock_timestamp() + %(lease)s * interval '1 second'"
@@ -73,7 +74,7 @@ def step(counted: tuple[str, ...], *, leaving: bool, as_decided: bool) -> str:
     happened is recorded in any.
     """
     grown = "".join(f", {column} = {column} + %({column})s" for column in counted)
-    moved = f"position = position + %(count)s, attempts = %(attempts)s, reserved_micro = 0{grown}"
+    moved = f"position = position + %(ledger_count)s, attempts = %(attempts)s, reserved_micro = 0{grown}"
     guard = f" AND {EPOCH} = %(epoch)s" if as_decided else ""
     left = _LEFT if leaving else _LEASED
     return f"UPDATE session SET {moved}, {left}{_STILL_MINE}{guard} RETURNING position, {EPOCH} AS epoch"  # noqa: S608 - constants only
@@ -83,28 +84,28 @@ WHERE_IT_STANDS = f"""
 SELECT steps, position, wanted, taken_by, priority, {EPOCH} AS epoch FROM session
 WHERE id = %(session)s AND fence = %(fence)s AND status = 'running'"""  # noqa: S608 - constants only
 
-MOVE = """
-UPDATE session SET status = %(status)s, position = position + %(count)s, wake_at = NULL, lease_until = NULL,
+MOVE = f"""
+UPDATE session SET status = %(status)s, position = position + %(ledger_count)s, wake_at = NULL, lease_until = NULL,
   attempts = attempts + %(lost)s, cost_micro = cost_micro + reserved_micro, reserved_micro = 0,
-  lease_owner = '', rank_at = %(at)s - priority * interval '10 minutes', wanted = %(wanted)s, taken_by = %(taken_by)s,
-  stop_code = %(stop_code)s, outcome = %(outcome)s, finished_at = %(finished_at)s
-WHERE id = %(session)s AND position = %(position)s AND status = %(before)s
-RETURNING position"""
+  lease_owner = '', rank_at = %(ledger_at)s - priority * {_CLASS}, wanted = %(wanted)s,
+  taken_by = %(taken_by)s, stop_code = %(stop_code)s, outcome = %(outcome)s, finished_at = %(finished_at)s
+WHERE id = %(ledger_stream)s AND position = %(ledger_position)s AND status = %(before)s
+RETURNING position"""  # noqa: S608 - constants only
 
 WISH = """
-UPDATE session SET wanted = %(wanted)s, taken_by = %(taken_by)s, position = position + %(count)s
-WHERE id = %(session)s AND position = %(position)s AND status = 'running'
+UPDATE session SET wanted = %(wanted)s, taken_by = %(taken_by)s, position = position + %(ledger_count)s
+WHERE id = %(ledger_stream)s AND position = %(ledger_position)s AND status = 'running'
 RETURNING position"""
 
 # Something is noted in the stream of a session, whoever holds it and wherever it stands.
 NOTE = """
-UPDATE session SET position = position + %(count)s
-WHERE id = %(session)s AND position = %(position)s RETURNING position"""
+UPDATE session SET position = position + %(ledger_count)s
+WHERE id = %(ledger_stream)s AND position = %(ledger_position)s RETURNING position"""
 
-RANK = """
-UPDATE session SET position = position + %(count)s, priority = %(priority)s,
-  rank_at = rank_at + (priority - %(priority)s) * interval '10 minutes'
-WHERE id = %(session)s AND position = %(position)s RETURNING position"""
+RANK = f"""
+UPDATE session SET position = position + %(ledger_count)s, priority = %(priority)s,
+  rank_at = rank_at + (priority - %(priority)s) * {_CLASS}
+WHERE id = %(ledger_stream)s AND position = %(ledger_position)s RETURNING position"""  # noqa: S608 - constants only
 
 PROPOSE = """
 INSERT INTO invocation (id, session_id, tenant_id, position, tool, tool_version, arguments, preview, state,

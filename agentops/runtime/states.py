@@ -39,6 +39,11 @@ class Wish(StrEnum):
     TAKE_OVER = "take_over"
     CANCEL = "cancel"
 
+    @property
+    def done(self) -> str:
+        """What has been done to the session once it is carried out."""
+        return {"pause": "paused", "take_over": "taken over", "cancel": "cancelled"}[self.value]
+
 
 class IllegalTransition(AgentOpsError):
     """A change of state that the table does not know."""
@@ -83,6 +88,7 @@ INVOCATION_TRANSITIONS: dict[InvocationState, frozenset[InvocationState]] = {
     _I.COMPENSATED: frozenset(),
 }
 
+UNFINISHED = frozenset({_I.AWAITING_APPROVAL, _I.INTENDED})
 ENDED = frozenset({_S.FINISHED, _S.STOPPED, _S.CANCELLED})
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from agentops.ledger.append import Event, Statement
 from agentops.ledger.queries import events_of
-from agentops.runtime.answers import HANDED_OVER, honest_answer, outcome_of
-from agentops.runtime.models import Invocation, Session
+from agentops.runtime.ending import honest_end
+from agentops.runtime.models import Session
 from agentops.runtime.operations import move
 from agentops.runtime.session import fold
-from agentops.runtime.states import InvocationState, SessionStatus
+from agentops.runtime.states import SessionStatus
 
 
 def stop_unheld(
@@ -28,10 +28,7 @@ def stop_unheld(
     """
     folded = fold(events_of(session.pk))
     code = folded.stop_code or code if status is SessionStatus.STOPPED else code
-    calls = Invocation.objects.filter(session_id=session.pk, state=InvocationState.SUCCEEDED)
-    writes = frozenset(calls.values_list("tool", flat=True))
-    answer = honest_answer(folded.history, code, writes=writes, handed_over=HANDED_OVER in folded.achieved)
-    outcome = outcome_of(folded.achieved)
+    answer, outcome = honest_end(session.pk, folded, code)
     facts = {"outcome": outcome, "code": code, "reason": reason}
     ending = Event(f"session.{status.value}", actor, facts, {}, {"answer": answer.as_json()})
     move(session, [*events, ending], status, also=also, wanted="", taken_by="", stop_code=code, outcome=outcome)

@@ -17,11 +17,10 @@ from agentops.runtime.session import Held
 
 @dataclass
 class Work:
-    """A held session with its role, its agent's version, its subject and its planner."""
+    """A held session with its role, its subject, its planner, and what decides about it."""
 
     held: Held
     role: RoleSpec
-    version: AgentVersion
     subject: Subject
     planner: Planner
     _brief: Brief | None = field(default=None, repr=False)
@@ -31,15 +30,18 @@ class Work:
         """What decides about the work at the session's present epoch."""
         if self._brief is None or self._brief.epoch != self.held.epoch:
             self._brief = brief_of(self.held)
+            self.held.limits = self._brief.limits
         return self._brief
 
-    @cached_property
+    @property
+    def version(self) -> AgentVersion:
+        """The agent's version, which the session keeps to its end."""
+        return self.brief.version
+
+    @property
     def limits(self) -> Limits:
         """The budget of the agent's version."""
-        version = self.version
-        return Limits(
-            version.max_steps, version.max_seconds, version.max_cost_micro, version.max_tokens, version.max_identical
-        )
+        return self.brief.limits
 
     @property
     def grants(self) -> Grants:

@@ -1,10 +1,15 @@
 """Tenants and who belongs to them. Every business row carries its tenant."""
 
+from uuid import UUID
+
 from django.conf import settings
 from django.db import models
 
 from agentops.kernel.ids import new_id
 from agentops.tenancy.switchboard import bumps_epoch
+
+EVERYBODY = UUID(int=0)
+"""The tenant under which the ledger keeps what concerns all tenants, such as a freeze of everything."""
 
 
 class Tenant(models.Model):

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from agentops.gateway.breaker import BreakerState
 from agentops.gateway.breakers import (
-    EVERYBODY,
     Breakers,
     NothingToReset,
     ToolOff,
@@ -25,7 +24,7 @@ from agentops.kernel.errors import FailureKind
 from agentops.kernel.ids import derived_id
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import payload_of
-from agentops.tenancy.models import Switchboard, Tenant
+from agentops.tenancy.models import EVERYBODY, Switchboard, Tenant
 from tests.gateway.conftest import at_once
 
 NAME = "tool:look"

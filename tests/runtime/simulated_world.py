@@ -12,10 +12,11 @@ from random import Random
 from typing import Any
 
 from agentops.kernel.canonical import digest
-from agentops.runtime.account import UNFINISHED, Account, differences
+from agentops.runtime.account import Account, differences
 from agentops.runtime.machine import MachineEvent, advance
 from agentops.runtime.states import (
     ENDED,
+    UNFINISHED,
     InvocationState,
     SessionStatus,
     Wish,

@@ -109,6 +109,16 @@ def test_daily_limit_that_is_lowered_stops_the_next_model_call(toy: Toy, agent: 
     assert session.cost_micro == 60
 
 
+def test_limit_of_steps_that_is_lowered_holds_from_the_next_step_on(toy: Toy, agent: Agent) -> None:
+    def lower() -> None:
+        version = AgentVersion.objects.get()
+        version.max_steps = 1
+        version.save()
+
+    session = work(toy, agent, thinking(once(lower), TELL), DONE)
+    assert (session.stop_code, session.outcome) == ("BUDGET_STEPS", "escalated")
+
+
 def test_unchanged_rules_are_read_once(toy: Toy, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[object] = []
     grants_of = brief.grants_of

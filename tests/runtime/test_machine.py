@@ -10,12 +10,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from agentops.runtime.account import UNFINISHED, Account, differences
+from agentops.runtime.account import Account, differences
 from agentops.runtime.machine import EVENTS, MachineEvent, advance, replay
 from agentops.runtime.states import (
     ENDED,
     INVOCATION_TRANSITIONS,
     SESSION_TRANSITIONS,
+    UNFINISHED,
     IllegalTransition,
     InvocationState,
     SessionStatus,

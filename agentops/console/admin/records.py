@@ -61,7 +61,7 @@ class SessionAdmin(ScopedAdmin):
         try:
             set_priority(session_id=obj.pk, actor=f"user:{request.user.get_username()}", priority=obj.priority)
         except CannotControl as error:
-            self.message_user(request, f"{error.message} {error.next_step}", messages.ERROR)
+            self.message_user(request, error.in_full, messages.ERROR)
 
 
 @admin.register(Invocation)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from uuid import UUID
 
 from agentops.console.access import Reader
 from agentops.console.codes import as_uuid
@@ -52,9 +51,10 @@ def freeze_page(reader: Reader, standing: Standing, freeze: Freeze, *, now: date
     )
 
 
-def freeze_effect(reader: Reader, scope: Scope, *, agent: str) -> FreezeEffect:
-    """Return what a freeze of ``scope`` would do now; ``agent`` is the name of its agent, if it is one."""
+def freeze_effect(reader: Reader, scope: Scope) -> FreezeEffect:
+    """Return what a freeze of ``scope``, which is the reader's to freeze, would do now."""
     active, _ = queries.active_freezes(reader.tenant.pk)
+    agent = queries.agent_names(reader.tenant.pk, [scope.agent_id]).get(scope.agent_id, "") if scope.agent_id else ""
     return FreezeEffect(
         what=scope_words(tenant=reader.tenant.name if scope.tenant_id else "", agent=agent, tool=scope.tool),
         lines=list(_effects(scope)),
@@ -82,8 +82,3 @@ def _effects(scope: Scope) -> Iterator[str]:
         waiting = in_flight.queued(scope)
         yield f"{counted(waiting, 'session')} in the queue {'stays' if waiting == 1 else 'stay'} there."
     yield f"{counted(asked, 'request')} that {'waits' if asked == 1 else 'wait'} for a decision will be withdrawn."
-
-
-def agent_name(reader: Reader, agent_id: UUID | None) -> str:
-    """Return the name of one of the tenant's agents, empty for none."""
-    return "" if agent_id is None else queries.agent_names(reader.tenant.pk, [agent_id]).get(agent_id, "")

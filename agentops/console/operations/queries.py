@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 
 from agentops.agents.models import Agent
+from agentops.console.queries import freezes_of
 from agentops.gateway.breaker import BreakerState
 from agentops.gateway.models import Breaker
 from agentops.kernel.canonical import loads
@@ -48,11 +49,6 @@ def rows_of(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         cursor.execute(sql, params)
         found: list[tuple[Any, ...]] = cursor.fetchall()
     return found
-
-
-def freezes_of(tenant_id: UUID) -> QuerySet[Freeze]:
-    """Return the freezes that concern a tenant: its own and those of every tenant."""
-    return Freeze.objects.filter(Q(tenant_id=tenant_id) | Q(tenant_id=None)).order_by("-id")
 
 
 def active_freezes(tenant_id: UUID) -> tuple[list[Freeze], int]:

@@ -20,14 +20,9 @@ from agentops.console.operations.rights import may_ask_to_lift, may_lift, may_re
 from agentops.console.operations.standing import tabs_of
 from agentops.gateway.breakers import NothingToReset, reset_breaker
 from agentops.kernel.clock import utcnow
-from agentops.kernel.errors import AgentOpsError
 from agentops.runtime.freezing import CannotFreeze, CannotLift, ask_to_lift, freeze, lift
 from agentops.runtime.reconciling import CannotReconcile, ask_again, settle_by_person
-from agentops.tenancy.models import Freeze, Role
-
-
-def _told(error: AgentOpsError) -> str:
-    return f"{error.message} {error.next_step}"
+from agentops.tenancy.models import Freeze
 
 
 @require_safe
@@ -87,7 +82,7 @@ def freeze_new(request: HttpRequest, reader: Reader) -> HttpResponseBase:
             reason=form.cleaned_data["reason"],
         )
     except CannotFreeze as error:
-        form.add_error(None, _told(error))
+        form.add_error(None, error.in_full)
         return _freeze_form(request, reader, form, status=422)
     messages.success(request, "Frozen. No worker begins a call that it covers from now on.")
     return redirect("freeze_detail", made.pk)
@@ -110,7 +105,7 @@ def _effect(reader: Reader, form: FreezeForm, params: QueryDict) -> FreezeEffect
     scope = form.scope(chosen["where"], chosen["tool"])
     if scope is None:
         return None
-    return freezes.freeze_effect(reader, scope, agent=freezes.agent_name(reader, scope.agent_id))
+    return freezes.freeze_effect(reader, scope)
 
 
 @require_safe
@@ -134,7 +129,7 @@ def freeze_ask(request: HttpRequest, reader: Reader, freeze_id: UUID) -> HttpRes
     try:
         ask_to_lift(freeze_id=freeze_id, actor=reader.actor, reason=form.cleaned_data["reason"])
     except CannotLift as error:
-        return _freeze_page(request, reader, freeze_id, form, error=_told(error), status=409)
+        return _freeze_page(request, reader, freeze_id, form, error=error.in_full, status=409)
     messages.success(request, "Asked. Another person has to lift it.")
     return redirect("freeze_detail", freeze_id)
 
@@ -149,7 +144,7 @@ def freeze_lift(request: HttpRequest, reader: Reader, freeze_id: UUID) -> HttpRe
     try:
         lift(freeze_id=freeze_id, actor=reader.actor)
     except CannotLift as error:
-        return _freeze_page(request, reader, freeze_id, LiftForm(), error=_told(error), status=409)
+        return _freeze_page(request, reader, freeze_id, LiftForm(), error=error.in_full, status=409)
     messages.success(request, "Lifted. Workers go on with what waited.")
     return redirect("freeze_detail", freeze_id)
 
@@ -227,7 +222,7 @@ def _unsettled(
     error: CannotReconcile,
     forms: Mapping[str, SettleForm] | None = None,
 ) -> HttpResponse:
-    told = _told(error)
+    told = error.in_full
     return _unknown_page(request, reader, invocation_id, about=invocation_id, error=told, forms=forms, status=409)
 
 
@@ -260,7 +255,7 @@ def breaker_list(request: HttpRequest, reader: Reader) -> HttpResponseBase:
 
 @require_POST
 @never_cache
-@staff_page(Role.ADMIN, Role.SUPPORT)
+@staff_page(*OPERATORS)
 def breaker_reset(request: HttpRequest, reader: Reader, breaker_id: UUID) -> HttpResponseBase:
     """Close a breaker because a person knows that the other side is there again."""
     found = queries.breaker_or_none(reader.tenant.pk, breaker_id)
@@ -269,7 +264,7 @@ def breaker_reset(request: HttpRequest, reader: Reader, breaker_id: UUID) -> Htt
     try:
         reset_breaker(breaker_id=breaker_id, actor=reader.actor)
     except NothingToReset as error:
-        page = waiting.breaker_page(reader, standing_for(request, reader), now=utcnow(), error=_told(error))
+        page = waiting.breaker_page(reader, standing_for(request, reader), now=utcnow(), error=error.in_full)
         return render(request, "console/operations/breaker_list.html", {"page": page}, status=409)
     messages.success(request, f"{found.name.partition(':')[2]} is called again from now on.")
     return redirect("breaker_list")

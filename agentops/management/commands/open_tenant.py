@@ -39,7 +39,7 @@ class Command(BaseCommand):
         try:
             opened = open_tenant(slug=options["slug"], name=options["name"], timezone=options["timezone"], roles=roles)
         except CannotOpen as error:
-            raise CommandError(f"{error.message} {error.next_step}") from error
+            raise CommandError(error.in_full) from error
         tenant, did = opened.tenant, "is open" if opened.is_new else "was there already"
         self.stdout.write(f"{tenant.name} ({tenant.slug}, {tenant.timezone}) {did}.")
         self.stdout.write(f"Agents made: {', '.join(opened.employed) or 'none'}.")
