@@ -12,6 +12,7 @@ from support_agent.policy import BUDGET, GRANTS, QUEUES
 from support_agent.processes import PROCESSES
 from support_agent.prompts import INSTRUCTIONS
 from support_agent.tools import TOOLS
+from support_agent.tools.flows import INTENTS
 
 
 def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
@@ -45,4 +46,5 @@ ROLE = RoleSpec(
     owner_of=owner_of,
     fallback=hand_over,
     processes=PROCESSES,
+    intents=INTENTS,
 )

@@ -2,22 +2,42 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's own name
 
+from agentops.registry.contracts import BadContracts, findings, read_contracts
 from agentops.registry.planner import ASK_PERSON
 from agentops.registry.process import problems_of_process
 from agentops.registry.role import RoleSpec
-from agentops.registry.roles import all_roles
+from agentops.registry.roles import all_roles, contracts_path
 from agentops.registry.schemas import problems_of
-from agentops.registry.tool import Tier, ToolSpec
+from agentops.registry.tool import DataClass, Tier, ToolSpec
+
+_WRITE_CONTRACTS = "Raise the version of a tool that changed, then: manage.py contracts --write"
 
 
 @register()
 def check_roles(**_: Any) -> list[CheckMessage]:
-    """agentops.E001 to E008, see the functions below."""
-    return [problem for role in all_roles() for problem in problems_of_role(role)]
+    """agentops.E001 to E010 and W001, see the functions below."""
+    roles = all_roles()
+    problems = [problem for role in roles for problem in problems_of_role(role)]
+    return [*problems, *(problem for role in roles for problem in problems_of_contracts(role, contracts_path(role)))]
+
+
+def problems_of_contracts(role: RoleSpec, path: Path) -> Iterator[CheckMessage]:
+    """E009: a tool that is not the one of its contract. W001: a version whose contract is not written yet."""
+    try:
+        stored = read_contracts(path)
+    except BadContracts as error:
+        yield Error(f"The role {role.name!r}: {error.message}.", hint=error.next_step, id="agentops.E009")
+        return
+    for found in findings(role, stored):
+        if found.is_error:
+            yield Error(found.words, hint=_WRITE_CONTRACTS, id="agentops.E009")
+        else:
+            yield Warning(found.words, hint=_WRITE_CONTRACTS, id="agentops.W001")
 
 
 def problems_of_role(role: RoleSpec) -> Iterator[CheckMessage]:
@@ -44,8 +64,9 @@ def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
     """E003: an unsafe schema. E004: a write without dry run. E005: undo in words.
 
     E006: scope or identity of no argument. E007: an undo that cannot be called, and a name that is taken.
+    E010: no word of the worst call and of what stops it.
     """
-    for problem in problems_of(tool.input_schema):
+    for problem in (*problems_of(tool.input_schema), *problems_of(tool.output_schema, "output")):
         yield Error(f"The schema of {tool.name!r}: {problem}.", id="agentops.E003")
     if tool.is_write and tool.preview is None:
         yield Error(f"The write {tool.name!r} has no dry run.", id="agentops.E004")
@@ -57,6 +78,13 @@ def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
             yield Error(f"The tool {tool.name!r} speaks of {name!r}, which is no argument.", id="agentops.E006")
     for problem in _problems_of_undo(tool):
         yield Error(f"The tool {tool.name!r} {problem}.", id="agentops.E007")
+    if tool.is_write and not (tool.worst and tool.stopped_by):
+        hint = "Fill worst and stopped_by; they are shown on the page of the blast radius."
+        words = f"The write {tool.name!r} must name the worst single call and the control that stops it."
+        yield Error(words, hint=hint, id="agentops.E010")
+    if not (tool.is_write or tool.worst or tool.data_class is DataClass.PUBLIC):
+        words = f"The read {tool.name!r} of data that is not public must name the worst single call."
+        yield Error(words, id="agentops.E010")
 
 
 def _problems_of_undo(tool: ToolSpec) -> Iterator[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from agentops.registry.flow import Intent
 from agentops.registry.planner import Planner, Subject
 from agentops.registry.process import ProcessSpec
 from agentops.registry.tool import Dial, ToolSpec
@@ -79,6 +80,8 @@ class RoleSpec:
     ``owner_of(tenant_id, kind, record_id)`` returns the customer a record belongs to, or None.
     ``fallback(reason)`` returns tool name and arguments of the soft write that hands a session which was
     stopped to a person.
+    ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
+    person.
 
     ``version`` grows when sessions begun under the code before must not go on under this one; ``continues``
     names the older versions whose sessions this code may go on with all the same.
@@ -102,6 +105,7 @@ class RoleSpec:
     owner_of: Callable[[UUID, str, str], str | None]
     fallback: Callable[[str], tuple[str, Mapping[str, Any]]]
     processes: tuple[ProcessSpec, ...] = ()
+    intents: tuple[Intent, ...] = ()
     version: int = 1
     continues: frozenset[int] = frozenset()
 

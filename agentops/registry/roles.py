@@ -1,12 +1,15 @@
 """The written-out list of roles (``settings.ROLES``), loaded once. No autodiscovery."""
 
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import cast
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agentops.kernel.errors import AgentOpsError
+from agentops.registry.contracts import FILE
 from agentops.registry.role import RoleSpec
 
 
@@ -29,3 +32,13 @@ def get_role(name: str) -> RoleSpec:
         if role.name == name:
             return role
     raise UnknownRole(f"there is no role {name[:80]!r}")
+
+
+def contracts_path(role: RoleSpec) -> Path:
+    """Return where the role's contracts lie: beside the module that settings name. Raises UnknownRole."""
+    for path, listed in zip(settings.ROLES, all_roles(), strict=True):
+        if listed is role:
+            spec = find_spec(path.rpartition(".")[0])
+            if spec is not None and spec.origin is not None:
+                return Path(spec.origin).with_name(FILE)
+    raise UnknownRole(f"settings name no module for the role {role.name[:80]!r}")

@@ -15,7 +15,9 @@ from uuid import UUID
 
 from agentops.kernel.errors import AgentOpsError, FailureKind
 from agentops.kernel.money import Money
+from agentops.registry.flow import UNDECLARED, Flow
 from agentops.registry.schemas import Validator, validator
+from agentops.registry.secret import Secret
 
 Arguments = Mapping[str, Any]
 Result = dict[str, Any]
@@ -84,7 +86,8 @@ class CallContext:
 
     ``customer_id`` is the one customer whose records the session may touch, None when nobody was
     identified. ``expected_versions`` (record id to version) and ``idempotency_key`` are set for the
-    execution of a write only; the connector refuses with CONFLICT when a version has moved.
+    execution of a write only; the connector refuses with CONFLICT when a version has moved. ``secret`` is the
+    credential of a tool that names one: ``reveal()`` it inside the call, where it is used.
     """
 
     tenant_id: UUID
@@ -94,6 +97,7 @@ class CallContext:
     now: datetime
     idempotency_key: str = ""
     expected_versions: Mapping[str, int] = field(default_factory=dict)
+    secret: Secret | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,9 @@ class Preview:
     """What a write would do, computed from the system of record without doing it.
 
     ``effect`` is one plain sentence; ``target`` names whom or what it touches (``customer:c-17``);
-    ``versions`` are the records it was computed from; ``money`` is what leaves the house.
+    ``versions`` are the records it was computed from; ``money`` is what leaves the house. ``measures`` are integers of
+    the system of record that rules may compare, by a name of ``policy.facts.MEASURES``: the share of a capacity in per
+    cent that the call takes away, the priority of the incident it belongs to.
     """
 
     effect: str
@@ -118,6 +124,7 @@ class Preview:
     changes: tuple[Change, ...] = ()
     versions: Mapping[str, int] = field(default_factory=dict)
     money: Money | None = None
+    measures: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the preview as canonical JSON, the form that approval digests cover."""
@@ -131,6 +138,7 @@ class Preview:
             "changes": [[change.label, change.before, change.after] for change in self.changes],
             "versions": dict(self.versions),
             "money": None if self.money is None else [self.money.minor, self.money.currency],
+            **({"measures": dict(self.measures)} if self.measures else {}),
         }
 
 
@@ -158,6 +166,10 @@ class ToolSpec:
     so a person has to look.
     ``elevated`` tools may run only in a session that somebody elevated for their ``auth_scope``. ``refresh(context)``
     renews the tool's credentials; it is called once when a call ends in AUTH, which is then made once more.
+    ``secret`` names the capability whose credential a call needs, such as ``stripe_charges``; empty needs none. It is
+    found by the gateway, with the tenant's consent, given as ``context.secret``, and read anew once after AUTH.
+    ``flow`` says what its arguments mean and who wrote what it returns.
+    ``worst`` is the worst that one call can do, ``stopped_by`` the control that stops it, both in words for a person.
     """
 
     name: str
@@ -191,6 +203,10 @@ class ToolSpec:
     money_family: str = ""
     queue: str = ""
     outcome: str = ""
+    secret: str = ""
+    flow: Flow = UNDECLARED
+    worst: str = ""
+    stopped_by: str = ""
 
     @cached_property
     def checks_input(self) -> Validator:

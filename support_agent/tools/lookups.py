@@ -5,6 +5,7 @@ from agentops.registry.tool import Arguments, CallContext, DataClass, LatencyCla
 from support_agent.connectors import desk
 from support_agent.connectors.plan import missing
 from support_agent.connectors.records import Customer
+from support_agent.tools import flows
 from support_agent.tools.parts import ORDER, ORDER_ID, OUT_REF, OWNER, closed, listed, ref, text
 from support_agent.tools.shapes import (
     CUSTOMER,
@@ -88,10 +89,13 @@ LOOKUP_CUSTOMER = ToolSpec(
     tier=Tier.READ,
     auth_scope="desk:customers:read",
     data_class=DataClass.PERSONAL,
+    flow=flows.LOOKUP_CUSTOMER,
     run=_lookup_customer,
     latency=LatencyClass.INSTANT,
     slo_ms=300,
     examples=({}, {"email": "dana.ruiz@example.com"}, {"first_name": "Dana", "last_name": "Ruiz", "zip": "80279"}),
+    worst="reads the profile of the ticket's customer for a forger of the From address",
+    stopped_by="only the session's own customer, never another; the reply goes to the customer's address",
 )
 
 LOOKUP_ORDER = ToolSpec(
@@ -108,11 +112,14 @@ LOOKUP_ORDER = ToolSpec(
     tier=Tier.READ,
     auth_scope="desk:orders:read",
     data_class=DataClass.PERSONAL,
+    flow=flows.LOOKUP_ORDER,
     run=_lookup_order,
     latency=LatencyClass.INSTANT,
     slo_ms=300,
     examples=({"order_id": "#W1042"},),
     scoped=ORDER,
+    worst="reads an order of somebody else",
+    stopped_by="order must belong to the session's customer; otherwise not found",
 )
 
 LOOKUP_PRODUCT = ToolSpec(
@@ -128,10 +135,12 @@ LOOKUP_PRODUCT = ToolSpec(
     tier=Tier.READ,
     auth_scope="desk:products:read",
     data_class=DataClass.PUBLIC,
+    flow=flows.LOOKUP_PRODUCT,
     run=_lookup_product,
     latency=LatencyClass.INSTANT,
     slo_ms=300,
     examples=({"product_id": "9523456873"},),
+    worst="nothing: the data is public",
 )
 
 LIST_PRODUCTS = ToolSpec(
@@ -152,10 +161,13 @@ LIST_PRODUCTS = ToolSpec(
     tier=Tier.READ,
     auth_scope="desk:products:read",
     data_class=DataClass.PUBLIC,
+    flow=flows.LIST_PRODUCTS,
     run=_list_products,
     latency=LatencyClass.INSTANT,
     slo_ms=300,
     examples=({}, {"query": "keyboard"}),
+    worst="nothing: the data is public",
+    stopped_by="at most 100 names",
 )
 
 SEARCH_KNOWLEDGE_BASE = ToolSpec(
@@ -173,10 +185,13 @@ SEARCH_KNOWLEDGE_BASE = ToolSpec(
     tier=Tier.READ,
     auth_scope="desk:articles:read",
     data_class=DataClass.INTERNAL,
+    flow=flows.SEARCH_KNOWLEDGE_BASE,
     run=_search_knowledge_base,
     latency=LatencyClass.FAST,
     slo_ms=500,
     examples=({"query": "return window opened items"},),
+    worst="shows an internal article to the planner, which quotes it",
+    stopped_by="at most five passages; write articles so that they may be quoted",
 )
 
 LOOKUPS = (LOOKUP_CUSTOMER, LOOKUP_ORDER, LOOKUP_PRODUCT, LIST_PRODUCTS, SEARCH_KNOWLEDGE_BASE)

@@ -3,6 +3,7 @@
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.money_rules import STOP_WINDOW
 from support_agent.connectors.port import CreditCustomer, RefundOrder
+from support_agent.tools import flows
 from support_agent.tools.parts import (
     AMOUNT,
     CURRENCY,
@@ -70,6 +71,7 @@ ISSUE_REFUND = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:refunds:write",
     data_class=DataClass.FINANCIAL,
+    flow=flows.ISSUE_REFUND,
     run=runs(_refund),
     examples=(
         {
@@ -91,6 +93,12 @@ ISSUE_REFUND = ToolSpec(
     money_family="refund",
     queue="refunds",
     outcome="refunded",
+    worst="pays out up to the order's total, undeserved",
+    stopped_by=(
+        "never more than was paid, only to the method that paid or the customer's gift card; more than $25 for one"
+        " customer in one day asks, other currencies ask; the order must have been looked up; can be stopped for"
+        " 24 hours"
+    ),
 )
 
 ISSUE_CREDIT = ToolSpec(
@@ -121,6 +129,7 @@ ISSUE_CREDIT = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:refunds:write",
     data_class=DataClass.FINANCIAL,
+    flow=flows.ISSUE_CREDIT,
     run=runs(_credit),
     examples=(
         {
@@ -141,6 +150,11 @@ ISSUE_CREDIT = ToolSpec(
     money_family="refund",
     queue="refunds",
     outcome="refunded",
+    worst="puts money on the customer's gift card, undeserved",
+    stopped_by=(
+        "counts into the same daily sum as refunds; other currencies ask; can be stopped for 24 hours while it is"
+        " not spent"
+    ),
 )
 
 MONEY = (ISSUE_REFUND, ISSUE_CREDIT)

@@ -9,6 +9,7 @@ from support_agent.connectors.port import (
     ChangeOrderAddress,
     ChangePayment,
 )
+from support_agent.tools import flows
 from support_agent.tools.parts import (
     ADDRESS,
     ITEM_IDS,
@@ -105,6 +106,7 @@ CANCEL_PENDING_ORDER = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
+    flow=flows.CANCEL_PENDING_ORDER,
     run=runs(_cancel),
     examples=({"order_id": "#W1042", "reason": "no longer needed"},),
     destructive=True,
@@ -115,6 +117,8 @@ CANCEL_PENDING_ORDER = ToolSpec(
     scoped=ORDER,
     queue="orders",
     outcome="changed",
+    worst="cancels an order that is wanted",
+    stopped_by="asks (cannot be undone, destroys); pending orders only",
 )
 
 CHANGE_ORDER_ITEMS = ToolSpec(
@@ -147,6 +151,7 @@ CHANGE_ORDER_ITEMS = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
+    flow=flows.CHANGE_ORDER_ITEMS,
     run=runs(_items),
     examples=(
         {
@@ -163,6 +168,8 @@ CHANGE_ORDER_ITEMS = ToolSpec(
     scoped=ORDER_AND_METHOD,
     queue="orders",
     outcome="changed",
+    worst="ships other goods and charges the difference",
+    stopped_by="asks (cannot be undone); same product, pending orders, once; a gift card must hold the difference",
 )
 
 CHANGE_ORDER_ADDRESS = ToolSpec(
@@ -178,6 +185,7 @@ CHANGE_ORDER_ADDRESS = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:orders:write",
     data_class=DataClass.PERSONAL,
+    flow=flows.CHANGE_ORDER_ADDRESS,
     run=runs(_order_address),
     examples=({"order_id": "#W1042", **_ADDRESS_EXAMPLE},),
     undo="the same tool sets the former address again while the order is pending",
@@ -189,6 +197,8 @@ CHANGE_ORDER_ADDRESS = ToolSpec(
     versioned=True,
     queue="orders",
     outcome="changed",
+    worst="sends goods to a thief",
+    stopped_by="asks; pending orders only; the former address can be set again",
 )
 
 CHANGE_ORDER_PAYMENT = ToolSpec(
@@ -207,6 +217,7 @@ CHANGE_ORDER_PAYMENT = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
+    flow=flows.CHANGE_ORDER_PAYMENT,
     run=runs(_payment),
     examples=({"order_id": "#W1042", "payment_method_id": "paypal_1234567"},),
     irreversible=True,
@@ -216,6 +227,8 @@ CHANGE_ORDER_PAYMENT = ToolSpec(
     scoped=ORDER_AND_METHOD,
     queue="orders",
     outcome="changed",
+    worst="charges another method of the customer",
+    stopped_by="asks (cannot be undone); the customer's own methods only, pending orders, once",
 )
 
 CHANGE_CUSTOMER_ADDRESS = ToolSpec(
@@ -231,6 +244,7 @@ CHANGE_CUSTOMER_ADDRESS = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:customers:write",
     data_class=DataClass.PERSONAL,
+    flow=flows.CHANGE_CUSTOMER_ADDRESS,
     run=runs(_customer_address),
     examples=(_ADDRESS_EXAMPLE,),
     undo="the same tool sets the former address again",
@@ -241,6 +255,8 @@ CHANGE_CUSTOMER_ADDRESS = ToolSpec(
     versioned=True,
     queue="orders",
     outcome="changed",
+    worst="later orders go to a thief",
+    stopped_by="asks; orders already placed keep theirs; the former address can be set again",
 )
 
 ORDERS = (

@@ -3,6 +3,7 @@
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import DraftReply, SendReply
 from support_agent.connectors.ticket_rules import RECALL_WINDOW
+from support_agent.tools import flows
 from support_agent.tools.parts import OUT_REF, OWNER, closed, previews, reconcile, runs, text, undone_by
 
 _BODY = text(10_000, "The whole reply as plain text, in the customer's language, ready to send.")
@@ -29,6 +30,7 @@ DRAFT_REPLY = ToolSpec(
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:replies:write",
     data_class=DataClass.PERSONAL,
+    flow=flows.DRAFT_REPLY,
     run=runs(_draft),
     examples=({"body": "Hello Dana,\n\nyour parcel left on Monday.\n\nThe support desk"},),
     undo="the draft can be deleted; nothing was sent",
@@ -38,6 +40,8 @@ DRAFT_REPLY = ToolSpec(
     reconcile_is_final=True,
     versioned=True,
     queue="orders",
+    worst="leaves a bad draft on the ticket",
+    stopped_by="nothing is sent; discard_draft or a person deletes it",
 )
 
 SEND_REPLY = ToolSpec(
@@ -54,6 +58,7 @@ SEND_REPLY = ToolSpec(
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:replies:write",
     data_class=DataClass.PERSONAL,
+    flow=flows.SEND_REPLY,
     run=runs(_reply),
     examples=({"body": "Hello Dana,\n\n$12.00 went back to your card today.\n\nThe support desk"},),
     undo="can be recalled for 10 minutes",
@@ -65,6 +70,8 @@ SEND_REPLY = ToolSpec(
     versioned=True,
     queue="orders",
     outcome="answered",
+    worst="a false promise reaches the customer",
+    stopped_by="leaves after ten minutes, until then it can be recalled; no tool sends to another address",
 )
 
 REPLIES = (DRAFT_REPLY, SEND_REPLY)

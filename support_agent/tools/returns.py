@@ -2,6 +2,7 @@
 
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import ExchangeItems, ReturnItems
+from support_agent.tools import flows
 from support_agent.tools.parts import (
     ITEM_IDS,
     MAX_ITEMS,
@@ -60,6 +61,7 @@ RETURN_DELIVERED_ITEMS = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
+    flow=flows.RETURN_DELIVERED_ITEMS,
     run=runs(_return),
     examples=({"order_id": "#W1042", "item_ids": ["1008292230"], "payment_method_id": "credit_card_1234567"},),
     irreversible=True,
@@ -69,6 +71,8 @@ RETURN_DELIVERED_ITEMS = ToolSpec(
     scoped=ORDER_AND_METHOD,
     queue="orders",
     outcome="changed",
+    worst="promises a refund for goods that never come back",
+    stopped_by="asks (cannot be undone); the refund follows when the items arrive; once an order",
 )
 
 EXCHANGE_DELIVERED_ITEMS = ToolSpec(
@@ -102,6 +106,7 @@ EXCHANGE_DELIVERED_ITEMS = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
+    flow=flows.EXCHANGE_DELIVERED_ITEMS,
     run=runs(_exchange),
     examples=(
         {
@@ -118,6 +123,8 @@ EXCHANGE_DELIVERED_ITEMS = ToolSpec(
     scoped=ORDER_AND_METHOD,
     queue="orders",
     outcome="changed",
+    worst="promises other goods",
+    stopped_by="asks (cannot be undone); same product; settled when the items arrive; once an order",
 )
 
 RETURNS = (RETURN_DELIVERED_ITEMS, EXCHANGE_DELIVERED_ITEMS)

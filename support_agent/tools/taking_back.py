@@ -2,6 +2,7 @@
 
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import DiscardDraft, RecallReply, RestoreStatus, StopPayout
+from support_agent.tools import flows
 from support_agent.tools.parts import (
     OUT_CURRENCY,
     OUT_REF,
@@ -51,6 +52,7 @@ RECALL_REPLY = ToolSpec(
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:replies:write",
     data_class=DataClass.PERSONAL,
+    flow=flows.RECALL_REPLY,
     run=runs(_recall),
     examples=({"reply_id": _EXAMPLE},),
     undo="the same reply can be sent again",
@@ -59,6 +61,10 @@ RECALL_REPLY = ToolSpec(
     reconcile=reconcile,
     reconcile_is_final=True,
     queue="orders",
+    worst="withholds a right answer from the customer",
+    stopped_by=(
+        "this ticket's replies only, within ten minutes; the ticket goes to a person, and the reply can be sent again"
+    ),
 )
 
 DISCARD_DRAFT = ToolSpec(
@@ -71,6 +77,7 @@ DISCARD_DRAFT = ToolSpec(
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:replies:write",
     data_class=DataClass.PERSONAL,
+    flow=flows.DISCARD_DRAFT,
     run=runs(_discard),
     examples=({"draft_id": _EXAMPLE},),
     undo="the same draft can be kept again",
@@ -79,6 +86,8 @@ DISCARD_DRAFT = ToolSpec(
     reconcile=reconcile,
     reconcile_is_final=True,
     queue="orders",
+    worst="deletes a draft that somebody wanted to send",
+    stopped_by="this ticket's drafts of agents only; its text stays on the record and can be kept again",
 )
 
 RESTORE_TICKET_STATUS = ToolSpec(
@@ -94,6 +103,7 @@ RESTORE_TICKET_STATUS = ToolSpec(
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:tickets:write",
     data_class=DataClass.INTERNAL,
+    flow=flows.RESTORE_TICKET_STATUS,
     run=runs(_restore),
     examples=({"change_id": _EXAMPLE},),
     undo="the status can be set back once more",
@@ -102,6 +112,8 @@ RESTORE_TICKET_STATUS = ToolSpec(
     reconcile=reconcile,
     reconcile_is_final=True,
     queue="orders",
+    worst="takes a ticket away from the person it was handed to",
+    stopped_by="asks; only the last change, and none that a person made; a note says it",
 )
 
 STOP_PAYOUT = ToolSpec(
@@ -127,6 +139,7 @@ STOP_PAYOUT = ToolSpec(
     tier=Tier.WRITE_HARD,
     auth_scope="desk:refunds:write",
     data_class=DataClass.FINANCIAL,
+    flow=flows.STOP_PAYOUT,
     run=runs(_stop),
     examples=({"payout_id": _EXAMPLE},),
     irreversible=True,
@@ -135,6 +148,11 @@ STOP_PAYOUT = ToolSpec(
     reconcile_is_final=True,
     scoped={"payout_id": "payout"},
     queue="refunds",
+    worst="takes promised money back from a customer",
+    stopped_by=(
+        "asks (cannot be undone); the customer's own refunds and credits, within 24 hours, not what is spent; the"
+        " ticket goes to a person"
+    ),
 )
 
 TAKING_BACK = (RECALL_REPLY, DISCARD_DRAFT, RESTORE_TICKET_STATUS, STOP_PAYOUT)

@@ -2,6 +2,7 @@
 
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import EscalateTicket, UpdateTicket
+from support_agent.tools import flows
 from support_agent.tools.parts import (
     OWNER,
     STATUS_CHANGED,
@@ -42,6 +43,7 @@ UPDATE_TICKET = ToolSpec(
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:tickets:write",
     data_class=DataClass.INTERNAL,
+    flow=flows.UPDATE_TICKET,
     run=runs(_update),
     examples=({"status": "closed", "note": "The customer thanked us; nothing is left to do."}, {"status": "answered"}),
     undo="the ticket's status can be set back; the note stays",
@@ -51,6 +53,8 @@ UPDATE_TICKET = ToolSpec(
     reconcile_is_final=True,
     versioned=True,
     queue="orders",
+    worst="closes a ticket that is not done",
+    stopped_by="the status can be set back; a ticket that is with a person cannot be closed",
 )
 
 ESCALATE_TICKET = ToolSpec(
@@ -72,6 +76,7 @@ ESCALATE_TICKET = ToolSpec(
     tier=Tier.WRITE_SOFT,
     auth_scope="desk:tickets:write",
     data_class=DataClass.INTERNAL,
+    flow=flows.ESCALATE_TICKET,
     run=runs(_escalate),
     examples=(
         {
@@ -87,6 +92,8 @@ ESCALATE_TICKET = ToolSpec(
     versioned=True,
     queue="orders",
     outcome="escalated",
+    worst="floods people with tickets",
+    stopped_by="one ticket a session; taking it back from the person asks",
 )
 
 TICKETS = (UPDATE_TICKET, ESCALATE_TICKET)

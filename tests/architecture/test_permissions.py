@@ -76,6 +76,7 @@ TABLE = {
     "breaker_reset": Row("post", 302, 404, 404),
     "question_list": Row("get", 302, 200, 200),
     "spend_today": Row("get", 302, 200, 200),
+    "blast_radius": Row("get", 302, 200, 200),
     "approval_queue": Row("get", 302, 200, 200),
     "approval_news": Row("get", 302, 200, 200),
     "approval_request": Row("get", 302, 404, 200),

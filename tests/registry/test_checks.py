@@ -10,7 +10,7 @@ from agentops.registry.checks import problems_of_role
 from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import GrantDefault, RoleSpec
 from agentops.registry.roles import all_roles
-from agentops.registry.tool import Dial
+from agentops.registry.tool import DataClass, Dial
 from tests.factories.toy import Toy
 
 
@@ -46,7 +46,8 @@ def test_every_role_of_the_installation_is_complete() -> None:
         (replace(Toy().spec(), grants=(GrantDefault("fly", Dial.ASK),)), ["agentops.E002"]),
         (replace(Toy().spec(), fallback=lambda reason: ("pay", {})), ["agentops.E002"]),
         (with_tool("pay", queue="nowhere"), ["agentops.E002"]),
-        (with_tool("pay", input_schema={"type": "object"}, scoped={}), ["agentops.E003"] * 2),
+        (with_tool("pay", input_schema={"type": "object"}, scoped={}), ["agentops.E003"]),
+        (with_tool("pay", output_schema={"type": "object"}), ["agentops.E003"]),
         (with_tool("pay", preview=None), ["agentops.E004"]),
         (with_tool("note", irreversible=True), ["agentops.E005"]),
         (with_tool("note", undo=None), ["agentops.E005"]),
@@ -59,6 +60,11 @@ def test_every_role_of_the_installation_is_complete() -> None:
         (with_tool("note", undo_call=pay_back, undo=None, irreversible=True), ["agentops.E007"]),
         (with_tool("look", undo_call=pay_back), ["agentops.E007"]),
         (with_tool("note", name="ask_person"), ["agentops.E002", "agentops.E007"]),
+        (with_tool("pay", worst=""), ["agentops.E010"]),
+        (with_tool("note", stopped_by=""), ["agentops.E010"]),
+        (with_tool("look", worst=""), ["agentops.E010"]),
+        (with_tool("look", worst="", data_class=DataClass.PUBLIC), []),
+        (with_tool("look", stopped_by=""), []),
         (with_processes(PAID), []),
         (with_processes(PAID, replace(PAID, name="paid again")), ["agentops.E008"]),
         (with_processes(PAID, PAID), ["agentops.E008"]),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agentops.console.marks import State, Text
+from agentops.console.marks import Filter, State, Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +52,13 @@ class Standing:
     unknown: int
     questions: int
     breakers_off: int
+    unusual: int
     can_freeze: bool
 
     @property
     def to_look_at(self) -> int:
         """How many things wait for an operator."""
-        return self.unknown + self.questions
+        return self.unknown + self.questions + self.unusual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,3 +284,59 @@ class SpendPage:
     workstreams: Sequence[SpendRow]
     workstreams_total: int
     admin_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDial:
+    """What an agent's current version may do with a tool. ``changed``: not what a fresh agent may.
+
+    ``limits`` are empty where they are those of a fresh agent.
+    """
+
+    agent: str
+    does: str
+    limits: Sequence[str]
+    changed: bool
+    frozen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlastLine:
+    """One tool: what it is, the worst call, what stops it, what a fresh agent does, and what the tenant's agents do.
+
+    ``frozen``: by a freeze that covers every agent.
+    """
+
+    tool: str
+    kind: str
+    undo: str
+    data: str
+    worst: str
+    stopped_by: str
+    default: str
+    limits: Sequence[str]
+    agents: Sequence[AgentDial]
+    frozen: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlastRole:
+    """A role with those of its tools that the filters let through."""
+
+    title: str
+    lines: Sequence[BlastLine]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlastPage:
+    """The blast radius of every tool. ``agents_left`` counts agents of the tenant that are not shown."""
+
+    tabs: Sequence[Tab]
+    query: str
+    filters: Sequence[Filter]
+    filtered: bool
+    clear_url: str
+    roles: Sequence[BlastRole]
+    shown: int
+    total: int
+    agents_left: int

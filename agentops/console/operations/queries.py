@@ -14,6 +14,7 @@ from agentops.console.queries import freezes_of
 from agentops.gateway.breaker import BreakerState
 from agentops.gateway.models import Breaker
 from agentops.kernel.canonical import loads
+from agentops.ledger.bodies import body_of
 from agentops.runtime.models import Invocation, Question, Session
 from agentops.runtime.reconciling import unreconciled
 from agentops.tenancy.models import Freeze
@@ -21,6 +22,7 @@ from agentops.tenancy.models import Freeze
 PAGE = 30
 MOST_ACTIVE = 50
 MOST_BREAKERS = 100
+MOST_AGENTS = 20
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,14 @@ class Counts:
     unknown: int
     questions: int
     breakers_off: int
+    unusual: int
 
 
 _COUNTS = """
 SELECT (SELECT count(*) FROM invocation WHERE tenant_id = %(tenant)s AND unknown_since IS NOT NULL),
   (SELECT count(*) FROM agentops_question WHERE tenant_id = %(tenant)s AND closed_at IS NULL),
-  (SELECT count(*) FROM agentops_breaker WHERE (tenant_id = %(tenant)s OR tenant_id IS NULL) AND state <> 'closed')"""
+  (SELECT count(*) FROM agentops_breaker WHERE (tenant_id = %(tenant)s OR tenant_id IS NULL) AND state <> 'closed'),
+  (SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND stop_code = 'ANOMALY')"""
 
 
 def counts_of(tenant_id: UUID) -> Counts:
@@ -75,6 +79,13 @@ def agent_names(tenant_id: UUID, ids: Collection[UUID | None]) -> dict[UUID, str
     if not wanted:
         return {}
     return dict(Agent.objects.filter(tenant_id=tenant_id, pk__in=wanted).values_list("pk", "name"))
+
+
+def agents_with_grants(tenant_id: UUID) -> tuple[list[Agent], int]:
+    """Return the first active agents of a tenant with what their current versions may do, and how many there are."""
+    found = Agent.objects.filter(tenant_id=tenant_id, is_active=True, current_version__isnull=False)
+    found = found.select_related("current_version").prefetch_related("current_version__grants__thresholds")
+    return first_of(found.order_by("name"), MOST_AGENTS)
 
 
 def page_of(found: QuerySet[Any]) -> tuple[list[Any], bool]:
@@ -123,7 +134,7 @@ def told_of(calls: Sequence[Invocation]) -> dict[UUID, Told]:
 
 
 def _words_in(body: Any) -> str:
-    payload = loads(bytes(body)) if body is not None else {}
+    payload = loads(body_of(body)) if body is not None else {}
     result = payload.get("result") if isinstance(payload, dict) else None
     if not isinstance(result, dict):
         return ""

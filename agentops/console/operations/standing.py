@@ -12,6 +12,7 @@ from agentops.console.operations.presenters import FreezeLine, Notice, Standing,
 from agentops.console.operations.words import counted, scope_words
 from agentops.console.reveal import reveal_cut
 from agentops.console.said import actor_name
+from agentops.kernel.errors import IncidentCode
 from agentops.tenancy.models import Freeze, Tenant
 
 REASON = 300
@@ -23,6 +24,7 @@ _TABS = (
     ("Questions", "question_list"),
     ("Breakers", "breaker_list"),
     ("Spend", "spend_today"),
+    ("Blast radius", "blast_radius"),
 )
 
 
@@ -59,6 +61,7 @@ def standing_of(reader: Reader) -> Standing:
         unknown=counts.unknown,
         questions=counts.questions,
         breakers_off=counts.breakers_off,
+        unusual=counts.unusual,
         can_freeze=reader.may_operate,
     )
 
@@ -68,6 +71,10 @@ def _width(freeze: Freeze) -> int:
 
 
 def _notices(freezes: int, counts: queries.Counts) -> Iterator[Notice]:
+    if counts.unusual:
+        verb = "is" if counts.unusual == 1 else "are"
+        words = f"{counted(counts.unusual, 'session')} {verb} paused for something unusual"
+        yield Notice(state=State("stop", words), url=_unusual_url())
     found: tuple[tuple[int, Kind, str, str, str, str], ...] = (
         (freezes, "frozen", "is frozen", "are frozen", "thing", "freeze_list"),
         (counts.unknown, "stop", "has an unknown outcome", "have unknown outcomes", "call", "unknown_list"),
@@ -88,7 +95,15 @@ def tabs_of(standing: Standing, current: str) -> list[Tab]:
         "question_list": standing.questions,
         "breaker_list": standing.breakers_off,
     }
-    return [
+    tabs = [
         Tab(label=label, url=reverse(route), current=route == current, count=counts.get(route, 0))
         for label, route in _TABS
     ]
+    if standing.unusual:
+        tabs.append(Tab(label="Unusual sessions", url=_unusual_url(), current=False, count=standing.unusual))
+    return tabs
+
+
+def _unusual_url() -> str:
+    """They stand in the list of all sessions, under their code."""
+    return f"{reverse('session_list')}?stop={IncidentCode.ANOMALY}"

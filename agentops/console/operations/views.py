@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agentops.console.access import OPERATORS, Reader, staff_page
 from agentops.console.codes import as_uuid
 from agentops.console.context_processors import standing_for
-from agentops.console.operations import freezes, live, queries, spending, unknowns, waiting
+from agentops.console.operations import blast, freezes, live, queries, spending, unknowns, waiting
 from agentops.console.operations.forms import HERE, FreezeForm, LiftForm, SettleForm
 from agentops.console.operations.presenters import FreezeEffect, InFlightPage
 from agentops.console.operations.rights import may_ask_to_lift, may_lift, may_reset
@@ -287,3 +287,12 @@ def spend_today(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     """What models cost the tenant today."""
     page = spending.spend_page(reader, standing_for(request, reader), now=utcnow())
     return render(request, "console/operations/spend.html", {"page": page})
+
+
+@require_safe
+@never_cache
+@staff_page()
+def blast_radius(request: HttpRequest, reader: Reader) -> HttpResponseBase:
+    """Every tool with its worst single call, the control that stops it, and what the tenant's agents may do with it."""
+    page = blast.blast_page(reader, standing_for(request, reader), request.GET)
+    return render(request, "console/operations/blast_radius.html", {"page": page})
