@@ -17,8 +17,8 @@ from agentops.chaos.report import Report
 from agentops.chaos.role import ORDER, action_of
 from agentops.chaos.vendor import OPENING_MINOR, SIGNS
 from agentops.kernel.errors import IncidentCode
-from agentops.ledger.leaf import Leaf
 from agentops.ledger.models import LedgerEvent
+from agentops.ledger.queries import leaf_of
 from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Session
 from agentops.runtime.process import COMPENSATED, FAILED
 from agentops.runtime.states import ENDED, InvocationState
@@ -194,19 +194,7 @@ def _streams(found: Found) -> Iterator[str]:
 
 
 def _hash_fits(event: LedgerEvent) -> bool:
-    digest = None if event.payload_digest is None else bytes(event.payload_digest)
-    leaf = Leaf(
-        event.stream,
-        event.position,
-        event.at,
-        event.tenant_id,
-        event.type,
-        event.actor,
-        event.refs,
-        event.facts,
-        digest,
-    )
-    return leaf.hash == bytes(event.leaf_hash)
+    return leaf_of(event).hash == bytes(event.leaf_hash)
 
 
 def _sums(found: Found) -> Iterator[str]:

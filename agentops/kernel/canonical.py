@@ -101,6 +101,16 @@ def canonical_bytes(value: JSON) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
+def joined(record: dict[str, JSON], written: dict[str, bytes]) -> bytes:
+    """Return the RFC 8785 form of ``record`` with more members, whose values are in that form already.
+
+    Raises NotCanonical for a value of ``record``.
+    """
+    require_canonical(record)
+    parts = {name: orjson.Fragment(text) for name, text in written.items()}
+    return orjson.dumps({**record, **parts}, option=orjson.OPT_SORT_KEYS)
+
+
 def fingerprint_bytes(value: object) -> bytes:
     """Return bytes that are equal for equal values: canonical JSON where there is one, text where there is none."""
     try:

@@ -58,6 +58,7 @@ class IncidentCode(StrEnum):
     LOOP_SAME_OUTPUT = "LOOP_SAME_OUTPUT"
     NO_PROGRESS = "NO_PROGRESS"
     UNDO_FAILED = "UNDO_FAILED"
+    ANOMALY = "ANOMALY"
     CANCELLED = "CANCELLED"
     VERSION_GONE = "VERSION_GONE"
     WORKER_LOST = "WORKER_LOST"
@@ -83,6 +84,7 @@ _INCIDENT_WORDS = {
     IncidentCode.LOOP_SAME_OUTPUT: "The model gave the same answer several times in a row.",
     IncidentCode.NO_PROGRESS: "The session went on for many steps without finding or achieving anything new.",
     IncidentCode.UNDO_FAILED: "Something that was done could not be undone; a person must put it right.",
+    IncidentCode.ANOMALY: "The session was about to do something unusual and is paused until a person has looked.",
     IncidentCode.CANCELLED: "A person cancelled the session.",
     IncidentCode.VERSION_GONE: "The session began under a version of the program that is no longer installed.",
     IncidentCode.WORKER_LOST: "The program that worked on this stopped several times at the same step.",

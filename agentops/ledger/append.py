@@ -17,10 +17,11 @@ from uuid import UUID
 from django.db import DataError, transaction
 from psycopg.errors import DivisionByZero
 
-from agentops.kernel.canonical import JSON, canonical_bytes, dumps
+from agentops.kernel.canonical import JSON, canonical_bytes
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import derived_id
+from agentops.ledger.bodies import stored
 from agentops.ledger.leaf import Leaf
 from agentops.ledger.sql import fetch_one
 
@@ -62,7 +63,7 @@ SELECT %(ledger_stream)s::uuid, {place}, %(ledger_at)s::timestamptz, %(ledger_te
   {digest}, %(ledger_leaf_{n})s::bytea
 FROM head"""
 _PAYLOAD = """
-SELECT %(ledger_stream)s::uuid, {place}, %(ledger_digest_{n})s::bytea, %(ledger_body_{n})s::bytea FROM head"""
+SELECT %(ledger_stream)s::uuid, {place}, %(ledger_body_{n})s::bytea FROM head"""
 
 
 @lru_cache(maxsize=512)
@@ -82,7 +83,7 @@ def _statement(advance: str, bodies: tuple[bool, ...], also: tuple[tuple[str, st
     parts = [f"head AS ({advance})", f"events AS (INSERT INTO ledger_event ({columns}){' UNION ALL'.join(events)})"]
     if payloads:
         kept = " UNION ALL".join(payloads)
-        parts.append(f"payloads AS (INSERT INTO ledger_payload (stream, position, digest, body){kept})")
+        parts.append(f"payloads AS (INSERT INTO ledger_payload (stream, position, body){kept})")
     wanted = ["head.*"]
     for name, sql, required in also:
         parts.append(f"{name} AS ({sql})")
@@ -147,14 +148,14 @@ def _event_params(
             body = canonical_bytes(event.payload)
             digest = hashlib.sha256(body).digest()
             params[f"ledger_digest_{n}"] = digest
-            params[f"ledger_body_{n}"] = body
+            params[f"ledger_body_{n}"] = stored(body)
+        refs, facts = canonical_bytes(event.refs), canonical_bytes(event.facts)
         leaf = Leaf(stream, position + n, at, tenant_id, event.type, event.actor, event.refs, event.facts, digest)
         params[f"ledger_type_{n}"] = event.type
         params[f"ledger_actor_{n}"] = event.actor
-        params[f"ledger_leaf_{n}"] = leaf.hash
-        # The leaf has just shown that both can be written as JSON.
-        params[f"ledger_refs_{n}"] = dumps(event.refs)
-        params[f"ledger_facts_{n}"] = dumps(event.facts)
+        params[f"ledger_leaf_{n}"] = leaf.hash_with(refs, facts)
+        params[f"ledger_refs_{n}"] = refs.decode()
+        params[f"ledger_facts_{n}"] = facts.decode()
     return params
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from agentops.kernel.canonical import JSON, canonical_bytes
+from agentops.kernel.canonical import JSON, canonical_bytes, joined
 from agentops.kernel.clock import isoformat
 
 LEAF_PREFIX = b"\x00"
@@ -32,6 +32,10 @@ class Leaf:
     @property
     def hash(self) -> bytes:
         """The 32-byte leaf hash. Raises NotCanonical for a value that cannot be hashed."""
+        return self.hash_with(canonical_bytes(self.refs), canonical_bytes(self.facts))
+
+    def hash_with(self, refs: bytes, facts: bytes) -> bytes:
+        """Return the leaf hash, given the canonical JSON of ``refs`` and ``facts``, so that none is written twice."""
         record = {
             "stream": str(self.stream),
             "position": self.position,
@@ -39,8 +43,6 @@ class Leaf:
             "tenant": str(self.tenant_id),
             "type": self.type,
             "actor": self.actor,
-            "refs": self.refs,
-            "facts": self.facts,
             "payload": None if self.payload_digest is None else self.payload_digest.hex(),
         }
-        return hashlib.sha256(LEAF_PREFIX + canonical_bytes(record)).digest()
+        return hashlib.sha256(LEAF_PREFIX + joined(record, {"refs": refs, "facts": facts})).digest()

@@ -47,12 +47,14 @@ class LedgerEvent(models.Model):
 
 
 class Payload(models.Model):
-    """What was said or returned at an event: canonical JSON, apart from the event so that it can be erased."""
+    """What was said or returned at an event: canonical JSON, apart from the event so that it can be erased.
+
+    ``body`` is as ``ledger.bodies`` stores it. Its digest stands in the event, and only there.
+    """
 
     pk = models.CompositePrimaryKey("stream", "position")
     stream = models.UUIDField()
     position = models.IntegerField()
-    digest = models.BinaryField()
     body = models.BinaryField()
 
     class Meta:

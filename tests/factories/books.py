@@ -21,8 +21,9 @@ from django.utils import timezone
 from guardian.shortcuts import assign_perm
 
 from agentops.agents.models import Agent
-from agentops.ledger.leaf import Leaf
+from agentops.ledger.bodies import body_of
 from agentops.ledger.models import LedgerEvent, Payload, Stream
+from agentops.ledger.queries import leaf_of
 from agentops.runtime.models import Invocation, MoneyWindow, Session
 from agentops.runtime.operations import employ_agent
 from agentops.runtime.states import ENDED
@@ -177,22 +178,11 @@ def faults_of_ledger() -> Iterator[str]:
     found: dict[Any, list[int]] = {stream: [] for stream in heads}
     for event in LedgerEvent.objects.order_by("stream", "position"):
         found.setdefault(event.stream, []).append(event.position)
-        digest = None if event.payload_digest is None else bytes(event.payload_digest)
-        leaf = Leaf(
-            event.stream,
-            event.position,
-            event.at,
-            event.tenant_id,
-            event.type,
-            event.actor,
-            event.refs,
-            event.facts,
-            digest,
-        )
+        leaf = leaf_of(event)
         if leaf.hash != bytes(event.leaf_hash):
             yield f"{event}: the leaf hash does not fit"
         body = bodies.pop((event.stream, event.position), None)
-        if digest != (None if body is None else hashlib.sha256(body.body).digest()):
+        if leaf.payload_digest != (None if body is None else hashlib.sha256(body_of(body.body)).digest()):
             yield f"{event}: the payload does not fit"
     for stream, positions in found.items():
         if positions != list(range(heads.get(stream, 0))):

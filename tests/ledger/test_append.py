@@ -10,9 +10,8 @@ from django.db import ProgrammingError, connection, transaction
 from agentops.kernel.canonical import NotCanonical
 from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, StaleStream, Statement, append, append_to
-from agentops.ledger.leaf import Leaf
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
-from agentops.ledger.queries import events_of, payload_of
+from agentops.ledger.queries import events_of, leaf_of, payload_of
 
 TENANT = UUID(int=7)
 
@@ -28,10 +27,9 @@ def test_events_get_consecutive_positions_and_verifiable_leaves() -> None:
     rows = list(LedgerEvent.objects.filter(stream=stream).order_by("position"))
     assert [(row.position, row.type) for row in rows] == [(0, "a"), (1, "b"), (2, "c")]
     for row in rows:
-        digest = None if row.payload_digest is None else bytes(row.payload_digest)
-        leaf = Leaf(row.stream, row.position, row.at, row.tenant_id, row.type, row.actor, row.refs, row.facts, digest)
-        assert leaf.hash == bytes(row.leaf_hash)
+        assert leaf_of(row).hash == bytes(row.leaf_hash)
     assert payload_of(stream, 0) == {"text": "naïve €"}
+    assert rows[0].payload_digest is not None
     assert bytes(rows[0].payload_digest) == hashlib.sha256('{"text":"naïve €"}'.encode()).digest()
     assert [event.type for event in events_of(stream, start=1)] == ["b", "c"]
     assert LedgerRow.objects.get(pk=f"{stream}:2").type == "c"
