@@ -15,7 +15,7 @@ from typing import Any
 
 from agentops.gateway.breaker import COUNTED
 from agentops.gateway.breakers import Breakers, ToolOff
-from agentops.gateway.calling import ToolBroke, call, failure_of
+from agentops.gateway.calling import Answer, ToolBroke, call, failure_of
 from agentops.gateway.prepare import Refusal, refusal_of
 from agentops.kernel.canonical import NotCanonical, canonical_bytes, digest
 from agentops.kernel.errors import FailureKind
@@ -29,9 +29,10 @@ MAX_RESULT_BYTES = 200_000
 
 @dataclass(frozen=True)
 class Done:
-    """The call took effect (or, for a read, answered)."""
+    """The call took effect (or, for a read, answered). ``scrubbed`` counts the places where a secret was taken out."""
 
     result: Result
+    scrubbed: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,21 +86,21 @@ def read(
 ) -> Done | NotDone:
     """Perform a read. Of a tool that is off, nothing is asked."""
     try:
-        result, problem = call(
+        answer = call(
             tool,
             context,
-            lambda: tool.run(context, arguments),
+            lambda lent: tool.run(lent, arguments),
             problem_of=partial(_problem_of, tool),
             breakers=breakers,
         )
     except (ToolFailure, OutcomeUnknown) as failure:
         return _not_done(failure)
     except ToolBroke as error:
-        log.exception("tool %s failed", tool.name)
-        return _not_done(_timed_out(error)) if isinstance(error.__cause__, TimeoutError) else NotDone(_BROKEN)
-    if problem:
-        return NotDone(Refusal(FailureKind.UNKNOWN, f"The tool's answer was unusable: {problem}.", "Try another way."))
-    return Done(result)
+        return _not_done(_timed_out(error)) if error.timed_out else NotDone(_BROKEN)
+    if answer.problem:
+        words = f"The tool's answer was unusable: {answer.problem}."
+        return NotDone(Refusal(FailureKind.UNKNOWN, words, "Try another way."))
+    return Done(answer.result, answer.scrubbed)
 
 
 _BROKEN = Refusal(FailureKind.UNKNOWN, "The tool failed.", "Try another way.")
@@ -118,21 +119,21 @@ def write(
     A tool that is off was not called: that certainly had no effect, and is worth another try when it is on again.
     """
     try:
-        result, problem = call(
+        answer = call(
             tool,
             context,
-            lambda: tool.run(context, arguments),
+            lambda lent: tool.run(lent, arguments),
             problem_of=partial(_problem_of, tool),
             breakers=breakers,
         )
     except ToolFailure as failure:
         return _not_done(failure)
     except (OutcomeUnknown, ToolBroke) as error:
-        log.warning("write %s failed; asking what became of its key", tool.name, exc_info=True)
+        log.warning("write %s failed; asking what became of its key: %s", tool.name, error.message)
         ended_in = error.message if isinstance(error, ToolBroke) else type(error).__name__
         # Asking is part of this call, which is already reported as failed.
         return _ask(tool, context, f"The call ended in {ended_in}.", None)
-    return Done(_recordable(result, problem))
+    return _recordable(answer)
 
 
 def find_out(
@@ -150,22 +151,22 @@ def _ask(tool: ToolSpec, context: CallContext, words: str, breakers: Breakers | 
     if reconcile is None:
         return Unknown(f"{words} The system of record cannot be asked about it.")
     try:
-        result, problem = call(
+        answer = call(
             tool,
             context,
-            lambda: reconcile(context),
+            reconcile,
             problem_of=lambda found: "" if found is None else _problem_of(tool, found),
             breakers=breakers,
         )
     except ToolOff:
         raise
     except (ToolFailure, OutcomeUnknown, ToolBroke) as error:
-        log.warning("asking about a key of %s failed", tool.name, exc_info=True)
+        log.warning("asking about a key of %s failed: %s", tool.name, error.message)
         # What is down or slow now may answer later; what refuses to say will not.
         worth_asking = failure_of(error)[0] in COUNTED
         return Unknown(f"{words} Asking the system of record about it failed.", worth_asking)
-    if result is not None:
-        return Done(_recordable(result, problem))
+    if answer.result is not None:
+        return _recordable(answer)
     refusal = Refusal(FailureKind.UNAVAILABLE, f"{words} It certainly had no effect.", "It is tried again.")
     return NotDone(refusal, retryable=True, definite=tool.reconcile_is_final)
 
@@ -191,6 +192,7 @@ def _problem_of(tool: ToolSpec, result: Any) -> str:
     return f"{found[0].path or 'result'}: {found[0].message}" if found else ""
 
 
-def _recordable(result: Result, problem: str) -> Result:
+def _recordable(answer: Answer[Any]) -> Done:
     """A write that took effect counts as done even when its answer is unusable; that is then what is recorded."""
-    return {"done": True, "unreadable_answer": problem} if problem else result
+    result = {"done": True, "unreadable_answer": answer.problem} if answer.problem else answer.result
+    return Done(result, answer.scrubbed)

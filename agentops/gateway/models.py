@@ -1,8 +1,9 @@
-"""Breakers: what keeps failing is left alone for a while, by all workers together."""
+"""Breakers, which leave alone what keeps failing, and tenants' consent to the use of their credentials."""
 
 from django.db import models
 
 from agentops.gateway.breaker import BreakerState
+from agentops.kernel.ids import new_id
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.switchboard import bumps_epoch
 
@@ -42,3 +43,41 @@ class Breaker(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.state})"
+
+
+class SecretConsent(models.Model):
+    """A tenant's leave for its tools to use one credential in one environment, until somebody takes it back."""
+
+    class Environment(models.TextChoices):
+        """What a credential opens: a place to try things, or the real one."""
+
+        SANDBOX = "sandbox", "Sandbox"
+        PRODUCTION = "production", "Production"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    capability = models.CharField(max_length=60, help_text="What a tool names, such as stripe_charges.")
+    environment = models.CharField(max_length=12, choices=Environment)
+    given_by = models.CharField(max_length=150)
+    given_at = models.DateTimeField()
+    revoked_by = models.CharField(max_length=150, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-given_at"]
+        verbose_name = "consent to a credential"
+        verbose_name_plural = "consents to credentials"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant", "capability", "environment"],
+                condition=models.Q(revoked_at__isnull=True),
+                name="a_consent_is_given_once",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(revoked_at__isnull=True) | ~models.Q(revoked_by=""),
+                name="a_consent_taken_back_says_by_whom",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.capability} ({self.environment})"

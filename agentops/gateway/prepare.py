@@ -4,21 +4,19 @@ Order: known tool, granted tool, readable arguments, schema, records of the sess
 Whatever fails becomes a ``Refusal`` that goes back to the planner; nothing has happened yet.
 """
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agentops.gateway.breakers import Breakers, tool_breaker
 from agentops.gateway.calling import ToolBroke, act_once_renewed, failure_of
+from agentops.gateway.credentials import NoCredential, lent
 from agentops.kernel.canonical import BadJSON, NotCanonical, canonical_bytes, parse_json, storable
 from agentops.kernel.errors import FailureKind
 from agentops.registry import schemas
 from agentops.registry.planner import ToolCall
 from agentops.registry.role import RoleSpec
 from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, ToolFailure, ToolSpec
-
-log = logging.getLogger(__name__)
 
 MAX_ARGUMENT_BYTES = 100_000
 MOST_WORDS = 2_000
@@ -49,11 +47,12 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A call that may be decided about. ``preview`` is None for reads."""
+    """A call that may be decided about. ``preview`` is None for reads; ``scrubbed`` counts secrets taken out of it."""
 
     tool: ToolSpec
     arguments: dict[str, Any]
     preview: Preview | None
+    scrubbed: int = 0
 
 
 def prepare(
@@ -100,13 +99,16 @@ def _previewed(
     if preview is None:
         return Prepared(tool, arguments, None)
     try:
-        return Prepared(tool, arguments, act_once_renewed(tool, context, lambda: _dry_run(preview, context, arguments)))
+        with lent(tool, context) as loan:
+            made = act_once_renewed(tool, loan, lambda given: loan.preview(_dry_run(preview, given, arguments)))
+            return Prepared(tool, arguments, made, loan.removed)
+    except NoCredential as missing:
+        return refusal_of(missing)
     except (ToolFailure, OutcomeUnknown, ToolBroke) as failure:
         # A dry run that works says little about the call itself, so only its failures are reported.
         if breakers is not None:
             breakers.failed(tool_breaker(tool.name), *failure_of(failure))
         if isinstance(failure, ToolBroke):
-            log.exception("the dry run of %s failed", tool.name)
             return Refusal(FailureKind.UNKNOWN, "The tool's dry run failed.", "Try another way.")
         return refusal_of(failure)
 

@@ -13,9 +13,19 @@ from typing import Any
 
 from agentops.kernel.canonical import digest
 from agentops.kernel.clock import isoformat
-from agentops.llm.untrusted import Wrapped, clean, cut_middle, one_line, session_marker, wrap
 from agentops.registry.planner import ASK_PERSON, Observation, ObservationStatus, PlanContext, Subject
 from agentops.registry.tool import ToolSpec
+from agentops.safety.quarantine import (
+    Harmless,
+    Wrapped,
+    clean,
+    cut_middle,
+    harmless,
+    harmless_json,
+    one_line,
+    session_marker,
+    wrap,
+)
 
 FINAL_TOOL = "final_answer"
 MAX_MESSAGE = 8_000
@@ -119,6 +129,7 @@ class Exchange:
     reply: str
     cut: int
     hidden: int
+    removed: int
 
     @property
     def size(self) -> int:
@@ -128,13 +139,14 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Section:
-    """What a section took: characters sent, characters cut, hidden characters stripped."""
+    """What a section took: characters sent, characters cut, hidden characters stripped, hidden parts removed."""
 
     name: str
     size: int
     cut: int
     hidden: int
     untrusted: bool
+    removed: int = 0
 
 
 @dataclass(frozen=True)
@@ -180,7 +192,7 @@ def assemble(context: PlanContext, *, salt: bytes, limits: Limits | None = None)
         Section("instructions", len(instructions), instructions_cut, 0, False),
         Section("tools", len(listing), 0, 0, False),
         Section("goal", len(goal), goal_cut, 0, False),
-        Section("subject", len(subject.text), subject.cut, subject.hidden, True),
+        Section("subject", len(subject.text), subject.cut, subject.hidden, True, subject.removed),
         Section("earlier", len(earlier), 0, 0, False),
         Section(
             "history",
@@ -188,6 +200,7 @@ def assemble(context: PlanContext, *, salt: bytes, limits: Limits | None = None)
             sum(item.cut for item in shown),
             sum(item.hidden for item in shown),
             True,
+            sum(item.removed for item in shown),
         ),
         Section("closing", len(closing), 0, 0, False),
     )
@@ -210,8 +223,8 @@ def context_record(prompt: Prompt) -> dict[str, Any]:
     """Return what is kept of a prompt beside its step, as canonical JSON.
 
     ``digest`` is the SHA-256, in hexadecimal, of everything that the model is sent; ``sections`` are
-    ``[name, size, cut, hidden, untrusted]`` in characters; ``history`` is the range of steps shown (both
-    null when there is none) and how many older ones were left out.
+    ``[name, size, cut, hidden, untrusted, removed]``, in characters but for the last, which counts parts that markup
+    hid; ``history`` is the range of steps shown (both null when there is none) and how many older ones were left out.
     """
     shown = prompt.exchanges
     content = {
@@ -223,7 +236,9 @@ def context_record(prompt: Prompt) -> dict[str, Any]:
     }
     return {
         "digest": digest(content).hex(),
-        "sections": [[item.name, item.size, item.cut, item.hidden, item.untrusted] for item in prompt.sections],
+        "sections": [
+            [item.name, item.size, item.cut, item.hidden, item.untrusted, item.removed] for item in prompt.sections
+        ],
         "history": {
             "first": shown[0].step if shown else None,
             "last": shown[-1].step if shown else None,
@@ -263,15 +278,21 @@ def _plain(text: str) -> str:
 
 
 def _subject(subject: Subject, marker: str, limits: Limits) -> Wrapped:
-    sender, title = one_line(subject.sender)[:200], one_line(subject.title)[:300]
-    text = f"from: {sender}\ntitle: {title}\ntext:\n{subject.text}"
-    return wrap(text, source=f"{_plain(subject.kind)} text", marker=marker, limit=limits.subject)
+    sender, title, text = harmless(subject.sender), harmless(subject.title), harmless(subject.text)
+    parts = (sender, title, text)
+    told = Harmless(
+        f"from: {one_line(sender.text)[:200]}\ntitle: {one_line(title.text)[:300]}\ntext:\n{text.text}",
+        hidden=sum(part.hidden for part in parts),
+        removed=sum(part.removed for part in parts),
+        cut=sum(part.cut for part in parts),
+    )
+    return wrap(told, source=f"{_plain(subject.kind)} text", marker=marker, limit=limits.subject)
 
 
 def _exchange(index: int, observation: Observation, marker: str, limits: Limits) -> Exchange:
     is_call = _PLAIN_NAME.match(observation.tool) is not None and observation.tool != FINAL_TOOL
     source = f"result of {observation.tool}" if is_call else "answer that could not be used"
-    result = wrap(_as_json(observation.result), source=source, marker=marker, limit=limits.result)
+    result = wrap(harmless_json(observation.result), source=source, marker=marker, limit=limits.result)
     words = _STATUS_WORDS[observation.status] if is_call else "Your answer at this step could not be used."
     arguments, cut = _arguments(observation.arguments, limits.arguments)
     return Exchange(
@@ -282,6 +303,7 @@ def _exchange(index: int, observation: Observation, marker: str, limits: Limits)
         reply=f"Step {observation.step}. {words}\n{result.text}",
         cut=result.cut + (cut if is_call else 0),
         hidden=result.hidden,
+        removed=result.removed,
     )
 
 

@@ -15,8 +15,8 @@ from pydantic_ai.exceptions import (
 from agentops.kernel.errors import FailureKind
 from agentops.llm.configuration import ModelChoice
 from agentops.llm.transport import Received
-from agentops.llm.untrusted import clean, one_line
 from agentops.registry.planner import PlannerUnavailable
+from agentops.safety.quarantine import clean, one_line
 
 LONGEST_WAIT = 3_600.0
 

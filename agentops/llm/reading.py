@@ -8,9 +8,9 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 
 from agentops.kernel.canonical import BadJSON, parse_json
 from agentops.llm.context import ASK_SCHEMA, FINAL_SCHEMA, FINAL_TOOL, MAX_MESSAGE
-from agentops.llm.untrusted import clean, one_line
 from agentops.registry.planner import ASK_PERSON, FinalAnswer, Malformed, Proposal, Question, ToolCall
 from agentops.registry.schemas import validator, violations
+from agentops.safety.quarantine import clean, one_line
 
 MAX_RATIONALE = 2_000
 MAX_ARGUMENT_CHARACTERS = 100_000

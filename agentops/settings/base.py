@@ -96,8 +96,19 @@ AGENT_MODEL = ENVIRONMENT.text("AGENT_MODEL", "")
 # Another endpoint that speaks the same protocol; nothing means the provider's own.
 AGENT_MODEL_URL = ENVIRONMENT.web_address("AGENT_MODEL_URL")
 AGENT_MODEL_KEY = ENVIRONMENT.secret("AGENT_MODEL_KEY", "")
+# So many calls of a tool an hour are never unusual; 0 means that no number of them is.
+AGENT_ANOMALY_FLOOR = ENVIRONMENT.number("AGENT_ANOMALY_FLOOR", 30, least=0, most=1_000_000)
 # Most model calls in any minute, over all workers; 0 is no limit.
 AGENT_MODEL_PER_MINUTE = ENVIRONMENT.number("AGENT_MODEL_PER_MINUTE", 0, least=0, most=10_000)
+
+# Which credentials tools get, and where those lie: docs/operations.md, "Secrets of tools".
+TOOL_ENVIRONMENT = ENVIRONMENT.choice("TOOL_ENVIRONMENT", "sandbox", ("sandbox", "production"))
+SECRET_SOURCE = ENVIRONMENT.choice("SECRET_SOURCE", "environment", ("environment", "files", "vault"))
+SECRET_DIR = ENVIRONMENT.text("SECRET_DIR", "")
+SECRET_VAULT_URL = ENVIRONMENT.web_address("SECRET_VAULT_URL")
+SECRET_VAULT_TOKEN = ENVIRONMENT.secret("SECRET_VAULT_TOKEN", "")
+SECRET_VAULT_MOUNT = ENVIRONMENT.text("SECRET_VAULT_MOUNT", "secret")
+SECRET_KEEP_SECONDS = ENVIRONMENT.number("SECRET_KEEP_SECONDS", 60, least=0, most=3600)
 
 # Only the demo has accounts with a published password, and only it creates and shows them.
 DEMO_ACCOUNTS: tuple[dict[str, str], ...] = ()

@@ -66,6 +66,13 @@ class Environment:
             return int(value)
         raise ImproperlyConfigured(f"{name} is {value!r}; write a whole number from {least} to {most}.")
 
+    def choice(self, name: str, default: str, among: tuple[str, ...]) -> str:
+        """Return one of the words ``among``."""
+        value = self.text(name, default).lower()
+        if value in among:
+            return value
+        raise ImproperlyConfigured(f"{name} is {value!r}; write one of {', '.join(among)}.")
+
     def words(self, name: str, default: tuple[str, ...] | None = None) -> list[str]:
         """Return a comma-separated list. Without a default at least one word is required."""
         value = self.text(name, None if default is None else ",".join(default))

@@ -28,6 +28,10 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = []
 SERVESTATIC_USE_FINDERS = True
 
+# No test finds a credential of the machine it runs on.
+TOOL_ENVIRONMENT = "sandbox"
+SECRET_SOURCE = "environment"
+
 # No test reaches a model by accident of the environment it runs in.
 AGENT_MODEL = ""
 AGENT_MODEL_URL = ""

@@ -14,7 +14,7 @@ from agentops.gateway.models import Breaker
 from agentops.gateway.prepare import Prepared, Refusal, prepare
 from agentops.kernel.errors import FailureKind
 from agentops.registry.planner import ToolCall
-from agentops.registry.tool import OutcomeUnknown, Preview, ToolFailure, ToolSpec
+from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, ToolFailure, ToolSpec
 from agentops.tenancy.models import Tenant
 from tests.gateway.tools import CONTEXT, GOOD, Run, raising, read_tool, write_tool
 
@@ -214,12 +214,12 @@ def let_time_pass() -> None:
     Breaker.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
 
 
-def prepared(tool: ToolSpec, breakers: Breakers | None = None) -> Prepared | Refusal:
+def prepared(tool: ToolSpec, breakers: Breakers | None = None, *, context: CallContext = CONTEXT) -> Prepared | Refusal:
     return prepare(
         call=ToolCall(tool.name, {}),
         role=_Role(tool),  # type: ignore[arg-type]
         granted=frozenset({tool.name}),
-        context=CONTEXT,
+        context=context,
         breakers=breakers,
     )
 

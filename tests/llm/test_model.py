@@ -12,8 +12,8 @@ import pytest
 
 from agentops.kernel.canonical import BadJSON, parse_json
 from agentops.llm.context import ASK_SCHEMA, ASK_WORDS, FINAL_SCHEMA, assemble, context_record
-from agentops.llm.untrusted import session_marker
 from agentops.registry.planner import FinalAnswer, Malformed, Question, ToolCall, Usage
+from agentops.safety.quarantine import session_marker
 from tests.llm.conftest import KEY, MODELS
 from tests.llm.contexts import (
     LOOKUP,

@@ -1,4 +1,4 @@
-"""Text from outside, made safe to show to a model: cleaned, cut to size, and wrapped as data. Pure.
+"""Text from outside, made safe to show to a model: cleaned, cut to size, and wrapped as data (pure).
 
 Nothing here decides whether a text is an attack. Wrapping tells the model which part of its input is
 data; what its proposals may do is decided by policy, whatever the text achieved.
@@ -6,11 +6,18 @@ data; what its proposals may do is decided by policy, whatever the text achieved
 
 import hashlib
 import hmac
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
+from agentops.safety import links, markup
+
 MARKER_REMOVED = "[marker removed]"
+LEFT_OUT = "[left out]"
+MOST_PAGES = 100
 
 # Characters that a reader does not see but a model does: soft hyphen, joiners and fillers, zero-width
 # and bidi controls, variation selectors, interlinear and musical controls, tag characters; then the
@@ -33,12 +40,27 @@ class Cleaned:
 
 
 @dataclass(frozen=True)
+class Harmless:
+    """A text as a reader of it would see it.
+
+    ``hidden`` counts the characters stripped that nobody sees, ``removed`` the parts that markup hid, ``cut`` the
+    characters that were left out because there were too many.
+    """
+
+    text: str
+    hidden: int = 0
+    removed: int = 0
+    cut: int = 0
+
+
+@dataclass(frozen=True)
 class Wrapped:
-    """A text as the model gets it. ``cut`` counts the characters left out, ``hidden`` those stripped."""
+    """A text as the model gets it, and the counts of ``Harmless``."""
 
     text: str
     cut: int
     hidden: int
+    removed: int
 
 
 def session_marker(session_id: UUID, salt: bytes) -> str:
@@ -84,14 +106,63 @@ def _cut_mark(count: int, marker: str) -> str:
     return f"\n[cut {marker}: {count} characters left out here]\n"
 
 
-def wrap(text: str, *, source: str, marker: str, limit: int) -> Wrapped:
-    """Return ``text`` cleaned, cut to ``limit`` characters and fenced with ``marker`` as data from ``source``.
+def harmless(text: str) -> Harmless:
+    """Return ``text`` as a reader sees it: no hidden characters, no hidden markup, links and pictures told as text."""
+    cleaned = clean(text)
+    page = markup.seen(cleaned.text)
+    told, comments = links.tell(page.text)
+    if told == cleaned.text:
+        return Harmless(told, cleaned.hidden)
+    # Entities and links may have brought hidden characters back.
+    again = clean(told)
+    return Harmless(again.text, cleaned.hidden + again.hidden, page.removed + comments, page.cut)
+
+
+def harmless_json(value: Any) -> Harmless:
+    """Return a value as readable JSON whose texts are harmless, and the counts of all of them together.
+
+    Keys are sorted, because stored JSON does not keep their order. Of more than ``MOST_PAGES`` texts that may be pages
+    the others are left out: each costs a parser of its own.
+    """
+    made = _Texts()
+    text = json.dumps(_harmless_leaves(value, made), ensure_ascii=False, sort_keys=True, default=str)
+    hidden, removed, cut = (sum(getattr(one, name) for one in made.made) for name in ("hidden", "removed", "cut"))
+    return Harmless(text, hidden, removed, cut)
+
+
+class _Texts:
+    """The texts of one value, made harmless one after the other."""
+
+    def __init__(self) -> None:
+        self.made: list[Harmless] = []
+        self.pages = 0
+
+    def add(self, text: str) -> str:
+        self.pages += "<" in text
+        left_out = "<" in text and self.pages > MOST_PAGES
+        self.made.append(Harmless(LEFT_OUT, cut=len(text)) if left_out else harmless(text))
+        return self.made[-1].text
+
+
+def _harmless_leaves(value: Any, made: _Texts) -> Any:
+    if isinstance(value, str):
+        return made.add(value)
+    if isinstance(value, Mapping):
+        return {name: _harmless_leaves(item, made) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_harmless_leaves(item, made) for item in value]
+    return value
+
+
+def wrap(text: str | Harmless, *, source: str, marker: str, limit: int) -> Wrapped:
+    """Return ``text``, made harmless and cut to ``limit`` characters, fenced with ``marker`` as data from ``source``.
 
     ``source`` is our own word for where the text came from. A marker inside the text is removed, so that
     no text can end its own fence.
     """
-    cleaned = clean(text)
+    told = harmless(text) if isinstance(text, str) else text
+    cleaned = clean(told.text)
     unmarked = re.sub(re.escape(marker), MARKER_REMOVED, cleaned.text, flags=re.IGNORECASE)
     body, cut = cut_middle(unmarked, limit, marker)
     fenced = f'<untrusted id="{marker}" source="{source}">\n{body}\n</untrusted id="{marker}">'
-    return Wrapped(fenced, cut, cleaned.hidden)
+    return Wrapped(fenced, told.cut + cut, told.hidden + cleaned.hidden, told.removed)

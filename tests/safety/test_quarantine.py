@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentops.llm.untrusted import MARKER_REMOVED, Cleaned, clean, cut_middle, one_line, session_marker, wrap
+from agentops.safety.quarantine import MARKER_REMOVED, Cleaned, clean, cut_middle, one_line, session_marker, wrap
 from tests.llm.contexts import SALT, SESSION
 
 MARKER = session_marker(SESSION, SALT)
