@@ -1,9 +1,11 @@
 """The tables of the control plane, so that Django finds them. Import them from their packages."""
 
 from agentops.agents.models import Agent, AgentVersion, Elevation, Threshold, ToolGrant
-from agentops.gateway.models import Breaker
+from agentops.gateway.models import Breaker, SecretConsent
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
+from agentops.policy.models import RuleSet
 from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Question, QuotaSecond, Session, SpendDay
+from agentops.runtime.rate_models import KnownTarget, RateLimit
 from agentops.tenancy.models import Freeze, Membership, Switchboard, Tenant
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "Elevation",
     "Freeze",
     "Invocation",
+    "KnownTarget",
     "LedgerEvent",
     "LedgerRow",
     "Membership",
@@ -21,6 +24,9 @@ __all__ = [
     "ProcessInstance",
     "Question",
     "QuotaSecond",
+    "RateLimit",
+    "RuleSet",
+    "SecretConsent",
     "Session",
     "SpendDay",
     "Stream",

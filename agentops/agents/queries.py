@@ -1,7 +1,7 @@
 """What an agent's version may do, as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from agentops.ledger.sql import fetch_all
 from agentops.policy.baseline import BASELINE, VERSION, Limit, covers, threshold_rules
 from agentops.policy.facts import GrantFacts
 from agentops.policy.rules import Rule
+from agentops.policy.ruleset import NO_RULES, TenantRules
 
 
 @dataclass(frozen=True)
@@ -33,19 +34,24 @@ class Grant:
 
 @dataclass(frozen=True)
 class Grants:
-    """All tools of a version, as of one moment."""
+    """All tools of a version, and the tenant's own rules, as of one moment."""
 
     by_tool: Mapping[str, Grant]
+    tenant: TenantRules = NO_RULES
 
     @cached_property
     def tools(self) -> frozenset[str]:
         """The names of the granted tools."""
         return frozenset(self.by_tool)
 
-    def rules_for(self, tool: str) -> tuple[Rule, ...]:
-        """Return every rule that decides about ``tool``."""
-        grant = self.by_tool.get(tool)
-        return grant.rules if grant else BASELINE
+    def rules_for(self, tool: Mapping[str, Any]) -> tuple[Rule, ...]:
+        """Return every rule that decides about a tool, given as its facts."""
+        grant = self.by_tool.get(tool["name"])
+        return (*(grant.rules if grant else BASELINE), *self.tenant.rules_for(tool))
+
+    def under(self, tenant: TenantRules) -> "Grants":
+        """Return the same tools under a tenant's own rules."""
+        return replace(self, tenant=tenant)
 
     def policy_version(self, tool: str) -> str:
         """Return a short name of exactly these rules; it changes when any of them does."""
@@ -55,6 +61,8 @@ class Grants:
             if grant
             else []
         )
+        if self.tenant.digest:
+            described = [*described, self.tenant.digest]
         return f"{VERSION}.{digest(described).hex()[:12]}"
 
 

@@ -1,17 +1,24 @@
-"""The rules that hold for every agent (pure): what the dial means, and what always needs a person."""
+"""The rules that hold for every agent (pure): what the dial means, and what always needs a person.
+
+A rule ``flow.<row>`` asks when the row of that name in ``policy.flow`` does not hold.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from agentops.policy.flow import ROWS
 from agentops.policy.rules import Condition, Effect, Rule
 from agentops.registry.tool import Dial
 
-VERSION = "base-2"
+VERSION = "base-3"
 
 
 def _is(fact: str, value: object) -> Condition:
     return Condition(fact, "=", value)
 
+
+RATE_FORBID = "rate.forbid"
+"""The rule whose refusal tells when there is room again."""
 
 _GRANTED = _is("grant.present", True)
 _WRITE = _is("tool.write", True)
@@ -49,6 +56,9 @@ BASELINE: tuple[Rule, ...] = (
     ),
     Rule("irreversible", Effect.ASK, "This cannot be undone.", (_WRITE, _is("tool.irreversible", True))),
     Rule("destructive", Effect.ASK, "This destroys something.", (_WRITE, _is("tool.destructive", True))),
+    Rule(RATE_FORBID, Effect.FORBID, "A limit on how often this may be done is reached.", (_is("rate.forbid", True),)),
+    Rule("rate.ask", Effect.ASK, "A limit on how often this may be done is reached.", (_is("rate.ask", True),)),
+    *(Rule(f"flow.{row}", Effect.ASK, words, (_is(f"flow.{row}", True),)) for row, words in ROWS.items()),
 )
 
 

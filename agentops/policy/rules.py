@@ -1,13 +1,15 @@
 """Rules as data: a small typed vocabulary over the facts of one proposal (pure).
 
 A rule is a set of conditions that must all hold, an effect, and words for people. Facts are addressed by
-dotted path; money is in minor units, and a rule about money names its currency.
+dotted path; money is in minor units, and a rule about money names its currency. ``arguments.<path>`` are the call's
+own arguments and ``origin.<path>`` where their values came from, with ``[]`` for any item of a list.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 FACTS = (
@@ -19,13 +21,28 @@ FACTS = (
 """The facts that a threshold may compare. All are integers."""
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    ">": lambda fact, value: fact > value,
-    ">=": lambda fact, value: fact >= value,
-    "<": lambda fact, value: fact < value,
-    "<=": lambda fact, value: fact <= value,
-    "=": lambda fact, value: fact == value,
-    "!=": lambda fact, value: fact != value,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
 }
+
+ONE_OF = "one of"
+"""The comparison with several values, of which one is enough."""
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {**OPERATORS, ONE_OF: lambda fact, values: fact in values}
+
+ARGUMENTS, ORIGIN = "arguments", "origin"
+"""The first part of a path that leads to the call's own arguments, or to where they came from."""
+
+
+Test = Callable[[Mapping[str, Any]], bool]
+
+
+MOST_PEOPLE = 5
+"""So many people at most decide one request together."""
 
 
 class Effect(StrEnum):
@@ -40,27 +57,31 @@ class RuleError(Exception):
     """A rule that cannot be evaluated over these facts."""
 
 
+class NotRecorded(RuleError):
+    """A rule about a fact that these facts do not have, such as one that is newer than the record."""
+
+
 @dataclass(frozen=True)
 class Condition:
-    """``fact`` compared with ``value``. Raises RuleError when the fact is absent or of another type."""
+    """``fact`` compared with ``value``, or with each of a tuple of values for ``one of``.
+
+    A fact that equals ``unknown`` is one that nobody knows, and the condition then holds: it belongs to a rule that
+    asks or forbids. So it does when an argument is not given, as the tool then puts something in its place.
+    """
 
     fact: str
     op: str
     value: Any
+    unknown: int | None = None
 
     @cached_property
-    def _path(self) -> tuple[str, ...]:
-        return tuple(self.fact.split("."))
+    def holds(self) -> Test:
+        """The test whether the condition is true of facts, made once, as deciding runs some thirty of them.
 
-    def holds(self, facts: Mapping[str, Any]) -> bool:
-        """Return whether the condition is true of ``facts``."""
-        found = _found(facts, self._path, self.fact)
-        if type(found) is not type(self.value):
-            raise RuleError(f"{self.fact} is {found!r}, which cannot be compared with {self.value!r}")
-        compare = OPERATORS.get(self.op)
-        if compare is None:
-            raise RuleError(f"{self.op!r} is not a comparison")
-        return compare(found, self.value)
+        The test raises NotRecorded when the fact is absent, and RuleError when it is of another type.
+        """
+        several = _SEVERAL.get(self.fact.partition(".")[0])
+        return _plain(self) if several is None else _any_of(self, several)
 
 
 @dataclass(frozen=True)
@@ -68,20 +89,27 @@ class Rule:
     """When every condition holds, ``effect`` applies and ``words`` say so to a person.
 
     Conditions are evaluated in order and the first that is false ends the evaluation, so a guard such as
-    ``money.present = true`` may stand before a comparison that needs it.
+    ``money.present = true`` may stand before a comparison that needs it. ``queue`` (empty: the tool's own) and
+    ``people`` say who is asked, and how many of them must agree.
     """
 
     id: str
     effect: Effect
     words: str
     when: tuple[Condition, ...] = ()
+    queue: str = ""
+    people: int = 1
 
     def fires(self, facts: Mapping[str, Any]) -> bool:
         """Return whether the rule applies. Raises RuleError."""
-        for condition in self.when:  # noqa: SIM110 - a generator costs more than the comparisons, and this runs for each step
-            if not condition.holds(facts):
+        for holds in self._tests:  # noqa: SIM110 - a generator costs more than the comparisons, and this runs for each step
+            if not holds(facts):
                 return False
         return True
+
+    @cached_property
+    def _tests(self) -> tuple[Test, ...]:
+        return tuple(condition.holds for condition in self.when)
 
 
 def narrow(rules: Iterable[Rule], known: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -111,11 +139,103 @@ def _narrowed(rule: Rule, known: Mapping[str, Any]) -> Rule | None:
     return replace(rule, when=tuple(open_conditions))
 
 
+def _plain(condition: Condition) -> Test:
+    """Return the test of a fact that stands at a path."""
+    compared, wanted = _comparison(condition), condition.value
+    group, _, name = condition.fact.partition(".")
+    if "." in name or not name:
+        path = tuple(condition.fact.split("."))
+        return lambda facts: compared(_found(facts, path, condition.fact))
+    kind = type(wanted) if condition.op == "=" and condition.unknown is None else None
+
+    def test(facts: Mapping[str, Any]) -> bool:
+        try:
+            found = facts[group][name]
+        except (KeyError, TypeError):
+            raise NotRecorded(f"there is no fact {condition.fact}") from None
+        return bool(found == wanted) if type(found) is kind else compared(found)
+
+    return test
+
+
+def _any_of(condition: Condition, values_of: "Callable[[Mapping[str, Any], str], list[Any] | None]") -> Test:
+    """Return the test of a fact that can have several values, of which one is enough, or none that is known."""
+    compared = _comparison(condition)
+
+    def test(facts: Mapping[str, Any]) -> bool:
+        values = values_of(facts, condition.fact)
+        return values is None or any(compared(value) for value in values)
+
+    return test
+
+
+def _comparison(condition: Condition) -> Callable[[Any], bool]:
+    """Return the comparison of one value with the condition's. It raises RuleError."""
+    fact, op, wanted, unknown = condition.fact, condition.op, condition.value, condition.unknown
+    compare = COMPARISONS.get(op)
+    kind = type(wanted) if op != ONE_OF else type(wanted[0]) if wanted else None
+
+    def compared(found: Any) -> bool:
+        if type(found) is not kind:
+            raise RuleError(f"{fact} is {_short(found)}, which cannot be compared with {_short(wanted)}")
+        if compare is None:
+            raise RuleError(f"{op!r} is not a comparison")
+        return found == unknown or compare(found, wanted)
+
+    return compared
+
+
 def _found(facts: Mapping[str, Any], path: tuple[str, ...], name: str) -> Any:
-    """Return the fact at a path. Raises RuleError when there is none."""
+    """Return the fact at a path. Raises NotRecorded when there is none."""
     found: Any = facts
     for part in path:
         if not isinstance(found, dict) or part not in found:
-            raise RuleError(f"there is no fact {name}")
+            raise NotRecorded(f"there is no fact {name}")
         found = found[part]
     return found
+
+
+def _arguments_at(facts: Mapping[str, Any], fact: str) -> list[Any] | None:
+    """Return the arguments at a path, empty when a list on the way is, None when the argument was not given."""
+    arguments = facts.get(ARGUMENTS)
+    if not isinstance(arguments, Mapping):
+        raise NotRecorded("the arguments are not on record")
+    found = list(_reached(arguments, _parts(fact)))
+    return None if any(value is None for value in found) else found
+
+
+@lru_cache(maxsize=2048)
+def _parts(fact: str) -> tuple[str, ...]:
+    return tuple(fact.removeprefix(f"{ARGUMENTS}.").replace("[]", ".[]").split("."))
+
+
+def _reached(value: Any, parts: tuple[str, ...]) -> Iterator[Any]:
+    """Yield what stands at the path, and None for each place where nothing does."""
+    if not parts:
+        yield value
+    elif parts[0] == "[]" and isinstance(value, list):
+        for item in value:
+            yield from _reached(item, parts[1:])
+    else:
+        yield from _reached(value[parts[0]], parts[1:]) if isinstance(value, dict) and parts[0] in value else [None]
+
+
+def _origins_of(facts: Mapping[str, Any], fact: str) -> list[Any] | None:
+    """Return where the leaves at a path came from, None when nothing is known of them."""
+    leaves = _found(facts, ("flow", "leaves"), fact)
+    path = fact.removeprefix(f"{ORIGIN}.")
+    found = [leaf[2] for leaf in leaves if leaf[0] == path]
+    if not found and _found(facts, ("session", "by_person"), fact) is True:
+        return ["operator"]
+    return found or None
+
+
+_SEVERAL: Mapping[str, Callable[[Mapping[str, Any], str], list[Any] | None]] = {
+    ARGUMENTS: _arguments_at,
+    ORIGIN: _origins_of,
+}
+
+
+def _short(value: Any) -> str:
+    text = repr(value) if not isinstance(value, str) else repr(value[:60])
+    return text if len(text) <= 80 else f"{text[:80]}…"

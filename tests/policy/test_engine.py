@@ -7,6 +7,7 @@ import pytest
 
 from agentops.policy.baseline import BASELINE, Limit, covers, threshold_rules
 from agentops.policy.engine import Verdict, decide
+from agentops.policy.flow import ROWS
 from agentops.policy.rules import Condition, Effect, Rule, narrow
 from agentops.registry.tool import Dial, Tier
 
@@ -43,6 +44,9 @@ def facts(
             "bounded_here": covers(limits, currency=currency if minor is not None else None),
         },
         "money": money,
+        "flow": dict.fromkeys(ROWS, False),
+        "rate": {"forbid": False, "ask": False},
+        "compliance": {"forbid": False, "ask": False},
     }
 
 

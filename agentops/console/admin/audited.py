@@ -13,6 +13,7 @@ from unfold.admin import ModelAdmin
 from agentops.agents.models import Agent, AgentVersion, Threshold, ToolGrant
 from agentops.kernel.canonical import JSON
 from agentops.ledger.append import Event, append_to
+from agentops.runtime.rate_models import RateLimit
 from agentops.tenancy.models import Membership, Tenant
 
 MOST_TEXT = 400
@@ -129,5 +130,7 @@ def home_of(obj: Model) -> tuple[Tenant, str]:
             return home_of(obj.version)
         case Threshold():
             return home_of(obj.grant)
+        case RateLimit():
+            return home_of(obj.tenant)
         case _:
             raise TypeError(f"changes of {type(obj).__name__} have no stream")
