@@ -59,6 +59,10 @@ class Gate:
     def ensure_queues(self, tenant_id: UUID, queues: Sequence[QueueDefault]) -> None:
         """Do nothing: there is one person for everything."""
 
+    def queues_of(self, tenant_id: UUID) -> frozenset[str]:
+        """Return none: there is one person for everything."""
+        return frozenset()
+
     def expire_due(self, limit: int) -> int:
         """Expire requests that the person does not decide, each in its own transaction, and return how many."""
         due = Request.objects.filter(state=ApprovalState.PENDING, verdict="", expires_at__lte=utcnow())

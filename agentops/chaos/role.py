@@ -9,6 +9,7 @@ from agentops.chaos import client
 from agentops.chaos.models import Job
 from agentops.chaos.scripts import ASKED_ABOVE, SCRIPTS
 from agentops.kernel.money import Money
+from agentops.registry.flow import Argument, Flow, Intent, Kind
 from agentops.registry.planner import FinalAnswer, ObservationStatus, PlanContext, Subject, ToolCall, Turn, Usage
 from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import Budget, GrantDefault, Intake, QueueDefault, RoleSpec, ThresholdDefault
@@ -17,6 +18,8 @@ from agentops.registry.tool import CallContext, Change, DataClass, Dial, Preview
 KIND = "job"
 QUEUE = "drill"
 HAND_OVER = "hand_over"
+# A job's request is the name of a script that stands in this program, so no value of a call is anybody else's.
+_FLOW = Flow("drill", arguments={"": Argument(Kind.LABEL)})
 _HANDED_OVER = {"reason": "A step did not work."}
 
 
@@ -96,7 +99,11 @@ def _write(name: str, tier: Tier, *, keys: bool = True, undo: str = "", **more: 
         scoped={"account": "account"},
         identity=("ref",),
         queue=QUEUE,
+        examples=({"account": "a-1", "ref": "1.1", "minor": 100, "words": ""},),
+        flow=_FLOW,
         run=run,
+        worst="makes a wrong entry with the drill's vendor",
+        stopped_by="the vendor is a part of the drill; the session's own account only; amounts above the limit ask",
         **more,
     )
 
@@ -135,7 +142,11 @@ _END = ToolSpec(
     reconcile=lambda context: client.ask(context.idempotency_key),
     queue=QUEUE,
     outcome="escalated",
+    examples=(_HANDED_OVER,),
+    flow=_FLOW,
     run=_hand_over,
+    worst="leaves a job of the drill to a person for no reason",
+    stopped_by="the drill counts what was handed over",
 )
 
 _LOOK = ToolSpec(
@@ -149,7 +160,10 @@ _LOOK = ToolSpec(
     auth_scope="drill:read",
     data_class=DataClass.INTERNAL,
     scoped={"account": "account"},
+    examples=({"account": "a-1"},),
     run=lambda _, arguments: {"balance": client.balance_of(arguments["account"])},
+    worst="reads the balance of another job's account",
+    stopped_by="the account must belong to the session's customer",
 )
 
 _LIMIT = ThresholdDefault(
@@ -234,4 +248,5 @@ ROLE = RoleSpec(
     take_subjects=_take,
     owner_of=lambda _tenant, _kind, record: f"c-{record.removeprefix('a-')}",
     fallback=lambda _: (HAND_OVER, _HANDED_OVER),
+    intents=(Intent(_FLOW.capability),),
 )

@@ -84,6 +84,7 @@ _WAITED_FOR = {
     "session.opened": "for a worker",
     "session.woken": "for a worker",
     "session.lease_expired": "for a worker",
+    "approval.voted": "for another decision",
     "approval.approved": "for a worker",
     "approval.rejected": "for a worker",
     "approval.expired": "for a worker",

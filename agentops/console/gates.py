@@ -16,6 +16,7 @@ _STATES = {
     "voided": State("notice", "withdrawn"),
 }
 _DID = {
+    "approval.voted": "approved; others still have to",
     "approval.approved": "approved",
     "approval.rejected": "rejected",
     "approval.expired": "nobody decided in time, so nothing was done",
@@ -63,8 +64,9 @@ def _state(decisions: Sequence[Told], request: RequestSummary | None) -> State:
 
 def _waited(asked: Told | None, decisions: Sequence[Told], request: RequestSummary | None) -> str:
     """Return how long people took, "" while it waits; a question and an answer on two pages do not say."""
-    if asked and decisions:
-        return duration_words((decisions[0].at - asked.at).total_seconds())
+    closed = [event for event in decisions if event.type != "approval.voted"]
+    if asked and closed:
+        return duration_words((closed[0].at - asked.at).total_seconds())
     still_open = asked is not None and (request is None or request.state == "pending")
     return "" if still_open else "some time"
 

@@ -13,6 +13,7 @@ from agentops.console.records import Told
 from agentops.console.reveal import reveal, reveal_cut
 from agentops.console.said import actor_name
 from agentops.console.timeline import NoteEntry, QuestionEntry
+from agentops.kernel.errors import IncidentCode
 
 MOST_REASON = 600
 
@@ -61,12 +62,15 @@ WORDS = {
     "call.reconciled": "It was found out what became of a call",
     "call.compensated": "A call was taken back",
     "approval.requested": "People were asked",
+    "approval.voted": "Approved by one of several people",
     "approval.approved": "Approved",
     "approval.rejected": "Rejected",
     "approval.expired": "Nobody decided in time",
     "approval.voided": "The approval was withdrawn",
     "elevation.given": "An elevated scope was allowed",
     "elevation.revoked": "An elevated scope was taken back",
+    "consent.given": "The use of a credential was allowed",
+    "consent.revoked": "The use of a credential was no longer allowed",
     "freeze.set": "Work was frozen",
     "freeze.lift_asked": "Somebody asked to lift a freeze",
     "freeze.lifted": "A freeze was lifted",
@@ -150,6 +154,11 @@ def _plainly(event: Told, calls: Mapping[str, int]) -> Said:
 def _paused(event: Told, calls: Mapping[str, int]) -> Said:
     if event.actor.startswith("user:"):
         return Said(f"{_who(event)} paused it", str(event.facts.get("reason", "")))
+    if event.facts.get("code") == IncidentCode.ANOMALY:
+        words = f"Paused by itself instead of calling {event.facts.get('tool', 'a tool')}, because that is unusual"
+        effect = (event.body.get("preview") or {}).get("effect", "")
+        reason = str(event.facts.get("reason", ""))
+        return Said(words, f"{reason} It would have done this: {effect}" if effect else reason)
     taken_by = str(event.facts.get("for", ""))
     return Said(f"Waits for the next step of {actor_name(taken_by)}" if taken_by else "Paused")
 

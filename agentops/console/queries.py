@@ -12,6 +12,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from agentops.console.codes import first_id_at
 from agentops.console.records import Told
 from agentops.kernel.canonical import loads
+from agentops.ledger.bodies import body_of, size_of
 from agentops.ledger.models import LedgerEvent
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.states import ENDED, SessionStatus
@@ -124,7 +125,7 @@ LARGE_BYTES = 150_000
 
 _EVENTS = """
 SELECT e.position, e.at, e.type, e.actor, e.refs::text, e.facts::text,
-  CASE WHEN octet_length(p.body) <= %s THEN p.body END, coalesce(octet_length(p.body), 0)
+  CASE WHEN octet_length(p.body) <= %s THEN p.body END, substring(p.body FOR 5), coalesce(octet_length(p.body), 0)
 FROM ledger_event e LEFT JOIN ledger_payload p ON p.stream = e.stream AND p.position = e.position
 WHERE e.stream = %s AND e.position >= %s AND e.position < %s
 ORDER BY e.position"""
@@ -135,11 +136,15 @@ def events_page(session_id: UUID, *, start: int) -> list[Told]:
     with connection.cursor() as cursor:
         cursor.execute(_EVENTS, [LARGE_BYTES, session_id, start, start + EVENTS_A_PAGE])
         return [
-            Told(
-                position, at, type_, actor, loads(refs), loads(facts), {} if body is None else loads(bytes(body)), size
-            )
-            for position, at, type_, actor, refs, facts, body, size in cursor.fetchall()
+            Told(position, at, type_, actor, loads(refs), loads(facts), *_payload(body, start, stored))
+            for position, at, type_, actor, refs, facts, body, start, stored in cursor.fetchall()
         ]
+
+
+def _payload(body: bytes | None, start: bytes | None, stored: int) -> tuple[Any, int]:
+    """Return a payload, empty when it is huge, and its size, which the start of the stored body tells."""
+    size = 0 if start is None else size_of(start, whole=stored)
+    return {} if body is None or size > LARGE_BYTES else loads(body_of(body)), size
 
 
 _OUTLINE = """

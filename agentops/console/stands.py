@@ -9,6 +9,7 @@ from agentops.console.marks import Kind, Link, Text
 from agentops.console.records import Told
 from agentops.console.reveal import reveal_cut
 from agentops.console.said import actor_name
+from agentops.kernel.errors import IncidentCode
 
 MOST_REASON = 400
 
@@ -170,6 +171,15 @@ def _sleeping(row: Row, past: _Past) -> Stands:
 
 
 def _paused(row: Row, past: _Past) -> Stands:
+    last = past.last("session.paused", "session.taken_over")
+    if last is not None and last.facts.get("code") == IncidentCode.ANOMALY:
+        return Stands(
+            kind="stop",
+            words="Paused for something unusual that it was about to do",
+            reason=_quoted(last.facts.get("reason")),
+            because=True,
+            then="It was not done. Resume the session if that is all right; otherwise take it over or cancel it.",
+        )
     if not row.taken_by:
         who, reason = past.by("session.paused", "session.pause_requested")
         return Stands(

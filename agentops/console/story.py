@@ -78,6 +78,12 @@ def _decided(teller: Teller, moment: Told) -> None:
     teller.say(" it.")
 
 
+def _voted(teller: Teller, moment: Told) -> None:
+    teller.begin(f"{actor_name(moment.actor)} ")
+    teller.say("approved", moment.position)
+    teller.say(" it, as one of several people who had to.")
+
+
 def _voided(teller: Teller, moment: Told) -> None:
     asked_at = teller.asked_at.pop(moment.invocation, None)
     if asked_at is not None:
@@ -148,6 +154,7 @@ TELL: dict[str, Sentence] = {
     **TELL_OF_PEOPLE,
     "call.read": _read,
     "approval.requested": _asked,
+    "approval.voted": _voted,
     "approval.approved": _decided,
     "approval.rejected": _decided,
     "approval.expired": _decided,

@@ -7,6 +7,7 @@ from agentops.console.records import Told
 from agentops.console.reveal import reveal_cut
 from agentops.console.said import actor_name
 from agentops.console.teller import EFFECT, Sentence, Teller
+from agentops.kernel.errors import IncidentCode
 
 
 def _did(teller: Teller, moment: Told, words: str, after: str = "") -> None:
@@ -39,6 +40,11 @@ def _paused(teller: Teller, moment: Told) -> None:
     """A worker that gives the session up says nothing new: who wanted that was told before."""
     if moment.actor.startswith("user:"):
         _does("paused", " it")(teller, moment)
+    elif moment.facts.get("code") == IncidentCode.ANOMALY:
+        teller.begin("It was ")
+        teller.say("paused", moment.position)
+        teller.say(" for something unusual")
+        _reason(teller, moment)
     teller.waits_since = moment.at
 
 

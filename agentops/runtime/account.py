@@ -27,10 +27,15 @@ class Process:
 
 @dataclass
 class Account:
-    """What a stream adds up to. ``calls`` by invocation id, ``processes`` by name; tokens and cost as recorded."""
+    """What a stream adds up to.
+
+    ``paused_for`` is the incident code that the session is paused for, "" for none. ``calls`` by invocation id,
+    ``processes`` by name; tokens and cost as recorded.
+    """
 
     status: SessionStatus | None = None
     stop_code: str = ""
+    paused_for: str = ""
     wanted: Wish = Wish.NONE
     taken_by: str = ""
     question: str = ""
@@ -59,7 +64,7 @@ def differences(account: Account, row_fields: Mapping[str, Any]) -> list[str]:
     """
     told: dict[str, Any] = {
         "status": account.status,
-        "stop_code": account.stop_code if account.status in ENDED else "",
+        "stop_code": account.stop_code if account.status in ENDED else account.paused_for,
         "wanted": account.wanted,
         "taken_by": account.taken_by,
         "question": account.question,

@@ -13,6 +13,8 @@ from agentops.agents.models import AgentVersion, Elevation
 from agentops.agents.queries import Grants, grants_of
 from agentops.gateway.breakers import Breakers, breakers_of
 from agentops.kernel.clock import utcnow
+from agentops.policy.flow import ROWS
+from agentops.policy.queries import rules_of_tenant
 from agentops.policy.rules import Rule, narrow
 from agentops.runtime.guards import Limits
 from agentops.runtime.models import Priority, Session
@@ -29,6 +31,9 @@ class Frozen:
     tool: str
     reason: str
     by: str
+
+
+_SOUND = dict.fromkeys(ROWS, False)
 
 
 @dataclass(frozen=True)
@@ -53,14 +58,17 @@ class Brief:
     def rules_for(self, facts: Mapping[str, Any]) -> tuple[Rule, ...]:
         """Return the rules that can still fire for a call with these facts, given its tool and its grant.
 
-        Tool and grant stay the same as long as the brief does, up to the switches in the key.
+        Tool and grant stay the same as long as the brief does, up to the switches in the key; and of most calls every
+        row of the flow holds.
         """
-        tool, grant = facts["tool"], facts["grant"]
-        key = (tool["name"], tool["version"], tool["frozen"], tool["elevated"], grant["present"], grant["bounded_here"])
+        tool, grant, flow = facts["tool"], facts["grant"], facts["flow"]
+        sound = not any(flow[row] for row in ROWS)
+        switches = (tool["frozen"], tool["elevated"], grant["present"], grant["bounded_here"], sound)
+        key = (tool["name"], tool["version"], *switches)
         rules = self._narrowed.get(key)
         if rules is None:
-            known = {"tool": tool, "grant": grant}
-            rules = self._narrowed[key] = narrow(self.grants.rules_for(tool["name"]), known)
+            known = {"tool": tool, "grant": grant, **({"flow": _SOUND} if sound else {})}
+            rules = self._narrowed[key] = narrow(self.grants.rules_for(tool), known)
         return rules
 
     @cached_property
@@ -97,7 +105,7 @@ def _brief(version_id: UUID, epoch: int) -> Brief:
     return Brief(
         epoch=epoch,
         version=version,
-        grants=grants_of(version_id),
+        grants=grants_of(version_id).under(rules_of_tenant(agent.tenant_id)),
         freezes=tuple(_freezes(agent.tenant_id, agent.pk)),
         breakers=Breakers(agent.tenant_id, breakers_of(agent.tenant_id)),
         zone=ZoneInfo(agent.tenant.timezone),
@@ -105,11 +113,6 @@ def _brief(version_id: UUID, epoch: int) -> Brief:
         agent_day_micro=agent.max_day_micro,
         urgent=Session.objects.filter(status=SessionStatus.QUEUED, priority__gt=Priority.NORMAL).exists(),
     )
-
-
-def freeze_of_call(*, tenant_id: UUID, agent_id: UUID, tool: str) -> Frozen | None:
-    """Return a freeze that covers a call of ``tool``, or the agent's whole work, at this moment."""
-    return next((freeze for freeze in _freezes(tenant_id, agent_id) if freeze.tool in ("", tool)), None)
 
 
 def _freezes(tenant_id: UUID, agent_id: UUID) -> Iterator[Frozen]:

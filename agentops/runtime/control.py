@@ -104,7 +104,7 @@ def _stop_once(session_id: UUID, wish: Wish, actor: str, reason: str) -> None:
         return
     name = "session.taken_over" if wish is Wish.TAKE_OVER else "session.paused"
     done = Event(name, actor, {"reason": reason})
-    move(session, [*events, done], SessionStatus.PAUSED, also=also, wanted="", taken_by=taken_by)
+    move(session, [*events, done], SessionStatus.PAUSED, also=also, wanted="", taken_by=taken_by, stop_code="")
 
 
 def _withdrawn(session_id: UUID, actor: str, words: str) -> tuple[list[Event], list[Statement]]:

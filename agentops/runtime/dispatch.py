@@ -4,7 +4,6 @@ import logging
 import os
 import socket
 import threading
-from uuid import UUID
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
@@ -12,17 +11,16 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event, StaleStream, Statement, append
-from agentops.ledger.sql import fetch_one
 from agentops.llm.planners import planner_for
 from agentops.registry import roles
 from agentops.registry.roles import get_role
-from agentops.runtime import compensation, guards, statements
+from agentops.runtime import compensation, guards, wakeup
 from agentops.runtime.abandon import abandon
 from agentops.runtime.interrupts import draining
 from agentops.runtime.loop import run
 from agentops.runtime.models import Priority, Session
 from agentops.runtime.record import Leaving, Took, begin_stopping, record
-from agentops.runtime.session import Held, follow_history, load
+from agentops.runtime.session import Held, load
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
 
@@ -93,44 +91,41 @@ class _NotItsTurn(Exception):
 
 
 def _take(*, above: int, giving_up: Held | None = None) -> tuple[Session, str, int] | None:
-    params = {"builds": builds(), "above": above, "giving_up": giving_up.id if giving_up else None}
-    found = fetch_one(statements.CLAIM, params)
+    found = wakeup.next_session(builds=builds(), above=above, giving_up=giving_up.id if giving_up else None)
     if found is None:
         return None
-    session = Session.objects.get(pk=found[0])
-    # What an operator wants done of a session is done whatever else its tenant runs.
-    if not session.wanted and not _its_tenants_turn(session.tenant_id, giving_up):
-        raise _NotItsTurn
+    session, most = found
     if giving_up is not None:
-        # Nobody of one tenant may learn what another one works on.
-        ours = session.tenant_id == giving_up.tenant_id
-        facts = {"for": str(session.pk), "title": session.title} if ours else {}
-        event = Event("session.preempted", "runtime", facts)
-        record(giving_up, [event], Took(attempts=giving_up.attempts), leaving=Leaving(SessionStatus.QUEUED))
+        _give_up(giving_up, session, most)
     name, planner = owner(), planner_for(get_role(session.role)).name
     reach(CrashPoint.CLAIM_COMMITTING)
-    row = append(
-        stream=session.pk,
-        tenant_id=session.tenant_id,
-        position=session.position,
-        events=[Event("session.claimed", f"worker:{name}", {"fence": session.fence + 1, "planner": planner})],
-        advance=Statement(
-            "head",
-            statements.TAKE,
-            {"owner": name, "planner": planner, "lease": settings.LEASE_SECONDS},
-        ),
-    )
+    params = {"owner": name, "planner": planner, "lease": settings.LEASE_SECONDS, "most": most}
+    try:
+        row = append(
+            stream=session.pk,
+            tenant_id=session.tenant_id,
+            position=session.position,
+            events=[Event("session.claimed", f"worker:{name}", {"fence": session.fence + 1, "planner": planner})],
+            advance=Statement("head", wakeup.TAKE, params),
+        )
+    except StaleStream as error:
+        # Its row is locked as it was found, so only its tenant's turn can stand against it.
+        raise _NotItsTurn from error
     session.fence = int(row[0])
     session.position += 1
     return session, name, int(row[1])
 
 
-def _its_tenants_turn(tenant_id: UUID, giving_up: Held | None) -> bool:
-    """Lock the tenant's turn, and return whether one more session may run."""
-    limit = fetch_one(statements.TURN, {"tenant": tenant_id})
-    params = {"tenant": tenant_id, "giving_up": giving_up.id if giving_up else None}
-    running = fetch_one(statements.RUNNING_NOW, params)
-    return limit is not None and running is not None and running[0] < limit[0]
+def _give_up(held: Held, session: Session, most: int) -> None:
+    """Put the held session back for the more urgent one, if that may be taken in its place."""
+    # What an operator wants done of a session is done whatever else its tenant runs.
+    if not session.wanted and wakeup.running_beside(session.tenant_id, held.id) >= most:
+        raise _NotItsTurn
+    # Nobody of one tenant may learn what another one works on.
+    ours = session.tenant_id == held.tenant_id
+    facts = {"for": str(session.pk), "title": session.title} if ours else {}
+    event = Event("session.preempted", "runtime", facts)
+    record(held, [event], Took(attempts=held.attempts), leaving=Leaving(SessionStatus.QUEUED))
 
 
 def _loaded(session: Session, name: str, epoch: int) -> Held:
@@ -214,5 +209,5 @@ def work_of(held: Held) -> Work:
     if subject is None:
         raise LookupError(f"the subject {held.subject_id} of session {held.id} is gone")
     work = Work(held, role, subject, planner_for(role))
-    follow_history(held, work.limits)
+    held.limits = work.limits
     return work

@@ -17,9 +17,10 @@ from agentops.ledger.models import LedgerEvent
 from agentops.registry.planner import ObservationStatus
 from agentops.registry.tool import CallContext, Dial, ToolSpec
 from agentops.runtime import guards, process, statements
-from agentops.runtime.intent import Intended, IntendedCall, window_id
+from agentops.runtime.intent import Intended, IntendedCall
 from agentops.runtime.record import Took, back_off, conclude, observe, or_interrupted, record, sleep
 from agentops.runtime.states import InvocationState
+from agentops.runtime.windows import window_id
 from agentops.runtime.work import Work
 
 
@@ -138,7 +139,7 @@ def leave_unknown(work: Work, invocation: IntendedCall) -> bool:
 def _conclude(work: Work, invocation: IntendedCall, tool: ToolSpec, outcome: Outcome, began: float) -> bool:
     held, took_ms = work.held, ms_since(began)
     if isinstance(outcome, Done):
-        _settle(work, invocation, tool, InvocationState.SUCCEEDED, outcome.result, took_ms)
+        _settle(work, invocation, tool, InvocationState.SUCCEEDED, outcome.result, took_ms, outcome.scrubbed)
         return True
     attempt = held.attempts + 1
     certain = isinstance(outcome, NotDone) and outcome.definite and not held.in_doubt
@@ -175,6 +176,7 @@ def _settle(
     state: InvocationState,
     result: dict[str, Any],
     took_ms: int,
+    scrubbed: int = 0,
 ) -> None:
     """Record how the call ended, and what follows: a process moves on, another call is undone, money is free again."""
     done = state is InvocationState.SUCCEEDED
@@ -187,6 +189,8 @@ def _settle(
     name, status = _STATUS[state]
     outcome = tool.outcome if done and tool is not None else ""
     facts = {"tool": invocation.tool, "tool_ms": took_ms, "outcome": outcome}
+    if scrubbed:
+        facts["scrubbed"] = scrubbed
     if not done:
         facts["code"] = result["code"]
     refs = {"invocation": str(invocation.pk)}

@@ -7,8 +7,9 @@ call has nothing to lock, and its intent is one statement, unless it follows the
 the caller's transaction, which a taken key must not undo.
 """
 
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any, Self
 from uuid import UUID
@@ -19,21 +20,23 @@ from agentops.gateway.execute import idempotency_key
 from agentops.gateway.prepare import Prepared, Refusal
 from agentops.kernel.canonical import dumps
 from agentops.kernel.crashpoints import CrashPoint, reach
-from agentops.kernel.ids import derived_id, new_id
+from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, StaleStream, Statement
 from agentops.ledger.sql import fetch_one
-from agentops.policy.engine import Verdict, decide
-from agentops.policy.facts import SessionFacts, facts_of
+from agentops.policy.baseline import RATE_FORBID
+from agentops.policy.engine import Verdict
 from agentops.policy.rules import Effect
 from agentops.registry.tool import Preview, ToolSpec
 from agentops.runtime import statements
-from agentops.runtime.brief import elevations_of
+from agentops.runtime.anomalies import Halted, halt, unsettled
 from agentops.runtime.interrupts import interrupt_of
+from agentops.runtime.judging import judge, judged, refusal_by
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalCase, approval_gate
+from agentops.runtime.rates import call_was_made, is_limited, makes_known, rate_of
 from agentops.runtime.record import Interrupted, Leaving, Took, record, stands_elsewhere
-from agentops.runtime.spend import business_day
 from agentops.runtime.states import InvocationState, SessionStatus
+from agentops.runtime.windows import Window, counts_in_window, open_window
 from agentops.runtime.work import Work
 
 
@@ -42,7 +45,9 @@ class Write:
     """A prepared write on its way to a decision.
 
     ``facts`` and ``payload`` describe the proposal in the event; ``approved_by`` is set when a person has
-    agreed to exactly this; ``invocation_id`` when the call is already on record and waits.
+    agreed to exactly this; ``invocation_id`` when the call is already on record and waits. ``trusted``: a person of the
+    house or the runtime itself proposes it, so that nothing the session has read can have led it astray. ``flow`` are
+    its facts of that name, once they are known.
     """
 
     prepared: Prepared
@@ -56,11 +61,13 @@ class Write:
     approved_by: str = ""
     supersedes: UUID | None = None
     undoes: UUID | None = None
+    trusted: bool = False
+    flow: Mapping[str, Any] | None = None
 
     @property
     def moves_money(self) -> bool:
         """True when the call counts in a daily sum, which then stays locked until the decision is recorded."""
-        return self.preview.money is not None and bool(self.prepared.tool.money_family)
+        return counts_in_window(self.prepared.tool, self.preview)
 
 
 @dataclass(frozen=True)
@@ -115,14 +122,20 @@ class Parked:
 
 @dataclass(frozen=True)
 class TurnedDown:
-    """Policy or an earlier call stands in the way; nothing was recorded yet."""
+    """Policy or an earlier call stands in the way; nothing was recorded yet.
+
+    ``judged`` are the facts and the verdict as they are recorded, empty when it was no rule that turned it down.
+    """
 
     refusal: Refusal
-    verdict: Verdict | None
+    judged: Mapping[str, Any] = field(default_factory=dict)
 
 
-def decide_write(work: Work, write: Write) -> Intended | Parked | TurnedDown:
-    """Decide about a write and record the intent or the request. Raises StaleStream.
+Decision = Intended | Parked | Halted | TurnedDown
+
+
+def decide_write(work: Work, write: Write) -> Decision:
+    """Decide about a write and record the intent, the request, or why the session pauses. Raises StaleStream.
 
     What was decided is recorded only under the epoch and at the position it was decided in. When either has moved it
     is decided anew, unless what moved takes the session away: then Interrupted is raised and nothing was done.
@@ -135,8 +148,9 @@ def decide_write(work: Work, write: Write) -> Intended | Parked | TurnedDown:
     )
     while True:
         try:
-            with transaction.atomic() if write.moves_money or write.supersedes else nullcontext():
-                return _decide(work, write, key)
+            locks = write.moves_money or write.supersedes or is_limited(work, write.prepared.tool.name)
+            with transaction.atomic() if locks else nullcontext():
+                decided = _decide(work, write, key)
         except StaleStream:
             # Inside the caller's transaction nothing is mended: it is rolled back, and the step done anew.
             if write.supersedes or not stands_elsewhere(work.held):
@@ -146,7 +160,11 @@ def decide_write(work: Work, write: Write) -> Intended | Parked | TurnedDown:
         except IntegrityError as error:
             if "idempotency_key" not in str(error):
                 raise
-            return TurnedDown(_turned_down_by(key) or _UNDER_WAY, None)
+            return TurnedDown(_turned_down_by(key) or _UNDER_WAY)
+        else:
+            if isinstance(decided, Intended):
+                call_was_made(work, decided.tool.name, write.preview.target, for_good=write.supersedes is None)
+            return decided
 
 
 _UNDER_WAY = Refusal("CONFLICT", "The same action is already under way.", "Do not repeat it; report it as under way.")
@@ -161,72 +179,36 @@ def _turned_down_by(key: str) -> Refusal | None:
     return _ALREADY_DONE if earlier[0] in (InvocationState.SUCCEEDED, InvocationState.COMPENSATED) else _UNDER_WAY
 
 
-def _decide(work: Work, write: Write, key: str) -> Intended | Parked | TurnedDown:
-    window = _open_window(work, write)
-    verdict, facts = judge(work, write.prepared, write.preview, moved=window.moved)
+def _decide(work: Work, write: Write, key: str) -> Decision:
+    tool = write.prepared.tool
+    window = open_window(work, tool, write.preview, write.at)
+    rate = rate_of(work, tool, write.preview, write.at, trusted=write.trusted)
+    verdict, facts = judge(
+        work,
+        write.prepared,
+        write.preview,
+        moved=window.moved,
+        trusted=write.trusted,
+        rate=rate,
+        flow=write.flow,
+    )
     if verdict.effect is Effect.FORBID:
-        return TurnedDown(refusal_by(verdict), verdict)
+        refusal = rate.refusal(tool.name, write.at) if verdict.reasons[0].rule == RATE_FORBID else None
+        return TurnedDown(refusal or refusal_by(verdict), judged(verdict, facts))
     record_facts = {**write.facts, "verdict": verdict.as_json()["effect"]}
-    payload = {**write.payload, "facts": facts, "verdict": verdict.as_json(), "preview": write.preview.as_json()}
-    if verdict.effect is Effect.ASK and not write.approved_by:
+    payload = {**write.payload, **judged(verdict, facts), "preview": write.preview.as_json()}
+    # A call that is on record already was looked at by a person, or is being shown to one again.
+    anomalies = unsettled(work.held, rate.anomalies, verdict, write.at) if write.invocation_id is None else ()
+    if anomalies or (verdict.effect is Effect.ASK and not write.approved_by):
         # Nobody is asked about what was already done. A call that just runs finds out by its key, which is unique.
         earlier = _turned_down_by(key)
-        return TurnedDown(earlier, None) if earlier else _park(work, write, verdict, record_facts, payload)
-    return _intend(work, write, key, window, record_facts, payload)
-
-
-def refusal_by(verdict: Verdict) -> Refusal:
-    """Return what a planner is told of a verdict that stands in the way."""
-    return Refusal("POLICY", verdict.reasons[0].words, "Do something else, or hand over.")
-
-
-def judge(work: Work, prepared: Prepared, preview: Preview | None, *, moved: int) -> tuple[Verdict, dict[str, Any]]:
-    """Return the verdict on a prepared call and the facts it rests on."""
-    money = preview.money if preview else None
-    grant = work.grants.by_tool.get(prepared.tool.name)
-    facts = facts_of(
-        tool=prepared.tool,
-        grant=grant.facts(currency=money.currency if money else None) if grant else None,
-        session=SessionFacts(steps=work.held.steps, writes=work.held.writes),
-        preview=preview,
-        customer_day_minor=moved,
-        frozen=work.brief.freeze_of(prepared.tool.name) is not None,
-        elevated=not prepared.tool.elevated or prepared.tool.auth_scope in elevations_of(work.held.id),
-    )
-    return decide(facts, work.brief.rules_for(facts)), facts
-
-
-@dataclass(frozen=True)
-class _Window:
-    id: UUID | None
-    day: date | None
-    moved: int
-
-
-def _open_window(work: Work, write: Write) -> _Window:
-    """Lock the daily sum that the call would add to, and return it. Calls without money have none."""
-    money, family = write.preview.money, write.prepared.tool.money_family
-    if money is None or not write.moves_money:
-        return _Window(None, None, 0)
-    day = business_day(write.at, work.brief.zone)
-    window = window_id(work.held.tenant_id, family, write.preview.target, money.currency, day)
-    row = fetch_one(
-        statements.OPEN_WINDOW,
-        {
-            "window": window,
-            "tenant": work.held.tenant_id,
-            "family": family,
-            "target": write.preview.target,
-            "currency": money.currency,
-            "day": day,
-        },
-    )
-    return _Window(window, day, int(row[0]) if row else 0)
-
-
-def window_id(tenant_id: UUID, family: str, target: str, currency: str, day: date) -> UUID:
-    """Return the id of the row that sums up one family, target, currency and business day."""
-    return derived_id("money", str(tenant_id), family, target, currency, day.isoformat())
+        if earlier is not None:
+            return TurnedDown(earlier)
+        if anomalies:
+            return halt(work.held, anomalies, replace(write.took, writes=0), record_facts, payload, at=write.at)
+        return _park(work, write, verdict, record_facts, payload)
+    also = [makes_known(work, tool.name, write.preview.target)] if rate.facts["first_target"] else []
+    return _intend(work, write, key, window, record_facts, payload, also=also)
 
 
 def _propose(write: Write, invocation_id: UUID, state: InvocationState, key: str | None, day: date | None) -> Statement:
@@ -245,12 +227,20 @@ def _propose(write: Write, invocation_id: UUID, state: InvocationState, key: str
             "family": write.prepared.tool.money_family,
             "window_day": day,
             "rationale": write.rationale,
+            "intended_at": write.at if state is InvocationState.INTENDED else None,
         },
     )
 
 
 def _intend(
-    work: Work, write: Write, key: str, window: _Window, facts: dict[str, Any], payload: dict[str, Any]
+    work: Work,
+    write: Write,
+    key: str,
+    window: Window,
+    facts: dict[str, Any],
+    payload: dict[str, Any],
+    *,
+    also: Sequence[Statement],
 ) -> Intended:
     invocation_id = write.invocation_id or new_id()
     if write.approved_by:
@@ -270,7 +260,7 @@ def _intend(
         )
     else:
         change = _propose(write, invocation_id, InvocationState.INTENDED, key, window.day)
-    also = [change]
+    also = [change, *also]
     if window.id is not None and write.preview.money is not None:
         money = write.preview.money
         also.append(Statement("counted", statements.COUNT_MONEY, {"window": window.id, "window_minor": money.minor}))
@@ -281,7 +271,7 @@ def _intend(
     return Intended(_as_recorded(work, write, invocation_id, key, window), write.prepared.tool)
 
 
-def _as_recorded(work: Work, write: Write, invocation_id: UUID, key: str, window: _Window) -> IntendedCall:
+def _as_recorded(work: Work, write: Write, invocation_id: UUID, key: str, window: Window) -> IntendedCall:
     """Return the row as the statement just left it; reading it again would cost a round trip a step."""
     return IntendedCall(
         pk=invocation_id,
@@ -306,7 +296,7 @@ def _park(
 ) -> Parked:
     invocation_id = write.invocation_id or new_id()
     fresh = replace(write, invocation_id=invocation_id)
-    case = _case(work, fresh, verdict)
+    case = _case(work, fresh, verdict, payload["facts"])
     request_id = approval_gate().open(case)
     refs = {"invocation": str(invocation_id), "request": str(request_id)}
     waiting = InvocationState.AWAITING_APPROVAL
@@ -334,7 +324,7 @@ def _ask_again(write: Write) -> Statement:
     return Statement("asked_again", statements.ASK_AGAIN, params)
 
 
-def _case(work: Work, write: Write, verdict: Verdict) -> ApprovalCase:
+def _case(work: Work, write: Write, verdict: Verdict, facts: dict[str, Any]) -> ApprovalCase:
     tool, subject = write.prepared.tool, work.subject
     assert write.invocation_id is not None  # noqa: S101 - set by the only caller
     return ApprovalCase(
@@ -349,7 +339,9 @@ def _case(work: Work, write: Write, verdict: Verdict) -> ApprovalCase:
         tier=tool.tier.value,
         reversibility=tool.reversibility,
         irreversible=tool.irreversible,
-        queue=tool.queue,
+        queue=verdict.queue or tool.queue,
+        people=verdict.people,
+        facts=facts,
         arguments=write.prepared.arguments,
         preview=write.preview.as_json(),
         effect=write.preview.effect,

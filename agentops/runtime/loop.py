@@ -143,7 +143,8 @@ def _by_person(work: Work) -> Proposed:
     given = work.held.proposed
     assert given is not None  # noqa: S101 - asked by the only caller
     proposal = given.call or FinalAnswer(given.message)
-    return Proposed(Turn(proposal, Usage(model=PERSON)), {"by": given.actor}, time.monotonic(), given.undoes)
+    turn = Turn(proposal, Usage(model=PERSON))
+    return Proposed(turn, {"by": given.actor}, time.monotonic(), given.undoes, trusted=True)
 
 
 def _close(work: Work) -> bool:
@@ -153,9 +154,9 @@ def _close(work: Work) -> bool:
     context = work.plan_context()
     if undo is not None:
         turn = Turn(undo.call, Usage(model=RUNTIME))
-        return _carry_out(work, Proposed(turn, {}, time.monotonic(), undo.undoes))
+        return _carry_out(work, Proposed(turn, {}, time.monotonic(), undo.undoes, trusted=True))
     turn = Closing(held.stop_code, work.role.fallback(held.stop_code)).propose(context)
-    return _carry_out(work, Proposed(turn, _shown(turn, context), time.monotonic()))
+    return _carry_out(work, Proposed(turn, _shown(turn, context), time.monotonic(), trusted=True))
 
 
 def _end_again(work: Work) -> bool:

@@ -85,6 +85,7 @@ EVENTS: dict[str, Rule] = {
     "call.read":                   Rule(_RUNNING),
     "call.read_failed":            Rule(_RUNNING),
     "approval.requested":          Rule(_RUNNING,      _S.WAITING_APPROVAL, _FRESH | _OPEN,      _I.AWAITING_APPROVAL),
+    "approval.voted":              Rule(_ASKED,        None,                _OPEN,               _I.AWAITING_APPROVAL),
     "approval.approved":           Rule(_ASKED,        _S.QUEUED,           _OPEN,               _I.AWAITING_APPROVAL),
     "approval.rejected":           Rule(_ASKED,        _S.QUEUED,           _OPEN,               _I.REFUSED),
     "approval.expired":            Rule(_ASKED,        _S.QUEUED,           _OPEN,               _I.REFUSED),
@@ -158,6 +159,8 @@ def _move_session(account: Account, event: MachineEvent, target: SessionStatus) 
     if target in ENDED or target is SessionStatus.PAUSED:
         # Carried out, or too late. In every other status the wish waits for whoever takes the session next.
         account.wanted = Wish.NONE
+    if target is not SessionStatus.PAUSED:
+        account.paused_for = ""
     account.status = target
 
 
@@ -224,14 +227,17 @@ def _wished(wish: Wish) -> Check:
 
 
 def _paused(account: Account, event: MachineEvent) -> None:
-    """A worker gives a session up to a person when one wants it, or does its steps."""
+    """A worker gives a session up to a person when one wants it, or does its steps, or when it is unusual."""
     if account.status is SessionStatus.RUNNING:
-        _require(account.wanted in (Wish.PAUSE, Wish.TAKE_OVER) or bool(account.taken_by), event, "was not asked for")
+        unusual = event.facts.get("code") == IncidentCode.ANOMALY
+        asked = account.wanted in (Wish.PAUSE, Wish.TAKE_OVER) or bool(account.taken_by)
+        _require(asked or unusual, event, "was not asked for")
         _require(event.facts.get("for", "") == account.taken_by, event, f"is not for {account.taken_by or 'nobody'}")
+    account.paused_for = event.facts.get("code", "")
 
 
 def _taken_over(account: Account, event: MachineEvent) -> None:
-    account.taken_by = event.actor
+    account.taken_by, account.paused_for = event.actor, ""
 
 
 def _cancelled(account: Account, event: MachineEvent) -> None:
@@ -276,10 +282,20 @@ def _requested(account: Account, event: MachineEvent) -> None:
     account.gates += 1
 
 
-def _decided(account: Account, event: MachineEvent) -> None:
+def _voted(account: Account, event: MachineEvent) -> None:
+    _pending(account, event)
+
+
+def _pending(account: Account, event: MachineEvent) -> Call:
+    """Return the call that people still decide about."""
     call = account.calls[event.refs["invocation"]]
     _require(call.request == event.refs.get("request"), event, "decides about another request")
     _require(call.decision == "pending", event, f"decides about what was already {call.decision}")
+    return call
+
+
+def _decided(account: Account, event: MachineEvent) -> None:
+    call = _pending(account, event)
     call.decision = event.type.partition(".")[2]
 
 
@@ -362,6 +378,7 @@ _CHECKS: dict[str, Check] = {
     "person.answered": _answered,
     "question.expired": _answered,
     "approval.requested": _requested,
+    "approval.voted": _voted,
     "approval.approved": _decided,
     "approval.rejected": _decided,
     "approval.expired": _decided,

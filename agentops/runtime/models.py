@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from agentops.agents.models import AgentVersion
 from agentops.kernel.ids import new_id
+from agentops.runtime.checks import invocation_fits, session_fits
 from agentops.runtime.states import ENDED, InvocationState, SessionStatus, Wish
 from agentops.tenancy.models import Tenant
 
@@ -29,7 +30,10 @@ class Session(models.Model):
     """One piece of work by one agent. Also the head of its own ledger stream (``position``)."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = models.ForeignKey(Tenant, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
+    # No index of its own for the tenant: others begin with it, and an update opens every index of its table.
+    tenant = models.ForeignKey(
+        Tenant, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
     agent_version = models.ForeignKey(AgentVersion, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+")
     agent_id = models.UUIDField(help_text="The agent of the version, so that the claim need not join.")
     role = models.CharField(max_length=40)
@@ -80,12 +84,7 @@ class Session(models.Model):
                 condition=~Q(status__in=sorted(ENDED)),
                 name="one_open_session_a_subject",
             ),
-            models.CheckConstraint(
-                condition=Q(status__in=[s.value for s in SessionStatus]), name="session_status_is_known"
-            ),
-            models.CheckConstraint(
-                condition=~Q(status=SessionStatus.STOPPED) | ~Q(stop_code=""), name="a_stopped_session_has_a_code"
-            ),
+            models.CheckConstraint(condition=session_fits(), name="session_fits"),
         ]
         indexes = [
             models.Index(fields=["tenant", "rank_at"], condition=Q(status="queued"), name="session_claim"),
@@ -95,6 +94,7 @@ class Session(models.Model):
             models.Index(fields=["tenant", "-id"], name="session_newest_first"),
             models.Index(fields=["tenant", "subject_id"], name="session_by_subject"),
             models.Index(fields=["tenant", "customer_id"], name="session_by_customer"),
+            models.Index(fields=["tenant", "-id"], condition=Q(stop_code="ANOMALY"), name="session_unusual"),
         ]
 
     def __str__(self) -> str:
@@ -127,6 +127,7 @@ class Invocation(models.Model):
     undo_until = models.DateTimeField(null=True)
     unknown_since = models.DateTimeField(null=True, help_text="Set while nobody knows whether it took effect.")
     created_at = models.DateTimeField()
+    intended_at = models.DateTimeField(null=True, help_text="When it was made, or is; not when it was proposed.")
 
     class Meta:
         db_table = "invocation"
@@ -134,22 +135,17 @@ class Invocation(models.Model):
             models.UniqueConstraint(fields=["session_id", "position"], name="one_write_a_step"),
             # As a constraint and not of the field, which would get a second index for prefixes.
             models.UniqueConstraint(fields=["idempotency_key"], name="one_call_an_idempotency_key"),
-            models.CheckConstraint(
-                condition=Q(state__in=[s.value for s in InvocationState]), name="invocation_state_is_known"
-            ),
-            models.CheckConstraint(
-                condition=~Q(state__in=["intended", "succeeded", "unknown", "compensated"])
-                | Q(idempotency_key__isnull=False),
-                name="an_intended_call_holds_its_key",
-            ),
-            models.CheckConstraint(
-                condition=Q(state="unknown") ^ Q(unknown_since__isnull=True), name="an_unknown_call_says_since_when"
-            ),
+            models.CheckConstraint(condition=invocation_fits(), name="invocation_fits"),
         ]
         indexes = [
             # Not on the state: a column that changes with every call must not stand in an index (HOT).
             models.Index(
                 fields=["tenant_id", "id"], condition=Q(unknown_since__isnull=False), name="invocation_unknown"
+            ),
+            models.Index(
+                fields=["tenant_id", "tool", "intended_at"],
+                condition=Q(intended_at__isnull=False),
+                name="invocation_made",
             ),
         ]
 

@@ -20,13 +20,13 @@ from agentops.ledger.append import Event, Statement, append
 from agentops.registry.planner import Subject
 from agentops.registry.role import Intake, RoleSpec
 from agentops.registry.roles import get_role
-from agentops.runtime import doorbell, statements
-from agentops.runtime.brief import freeze_of_call
-from agentops.runtime.models import Invocation, Priority, Session
+from agentops.runtime import doorbell, statements, wakeup
+from agentops.runtime.models import Priority, Session
 from agentops.runtime.ports import approval_gate
 from agentops.runtime.record import conclude
 from agentops.runtime.spend import forfeit_parts
 from agentops.runtime.states import ENDED, IllegalTransition, InvocationState, SessionStatus, require_transition
+from agentops.runtime.wakeup import Waiting
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.switchboard import bump_epoch
 
@@ -171,7 +171,8 @@ def move(
         "lost": int(before is SessionStatus.RUNNING),
         "wanted": changes.get("wanted", session.wanted),
         "taken_by": changes.get("taken_by", session.taken_by),
-        "stop_code": changes.get("stop_code", session.stop_code),
+        # Going on, it is not paused for anything unusual any more.
+        "stop_code": changes.get("stop_code", "" if status is SessionStatus.QUEUED else session.stop_code),
         "outcome": changes.get("outcome", session.outcome),
         "finished_at": at if status in ENDED else None,
     }
@@ -216,26 +217,54 @@ _REFUSALS = {
 def resume_after_decision(*, session_id: UUID, decided: Decided) -> None:
     """Record a decision in the session's stream and queue the session, in the caller's transaction.
 
+    Raises what ``resume`` raises, and Session.DoesNotExist.
+    """
+    resume(wakeup.waiting_session(session_id=session_id, invocation_id=decided.invocation_id), decided)
+
+
+def resume(waiting: Waiting, decided: Decided, *, also: Sequence[Statement] = ()) -> None:
+    """Record a decision in the stream of a session that is locked, and queue it, together with ``also``.
+
     ``verdict`` is ``approved``, ``rejected`` or ``expired``; the last two end the call here. Raises
     IllegalTransition when the session does not wait for a decision, and Frozen for an approval of what is frozen.
     """
-    session = Session.objects.select_for_update().get(pk=session_id)
-    require_waiting(session, SessionStatus.WAITING_APPROVAL)
-    invocation = Invocation.objects.get(pk=decided.invocation_id, session_id=session_id)
-    if decided.verdict not in _REFUSALS:
-        _require_not_frozen(session, invocation.tool)
-    facts = {**decided.facts, "tool": invocation.tool}
-    refs = {"invocation": str(decided.invocation_id), "request": str(decided.request_id)}
-    also: list[Statement] = []
+    require_waiting(waiting.session, SessionStatus.WAITING_APPROVAL)
+    if waiting.frozen and decided.verdict not in _REFUSALS:
+        raise Frozen(waiting.frozen)
+    parts = [*also]
     payload: dict[str, JSON] = {"reason": decided.reason}
     if decided.verdict in _REFUSALS:
         code, message, next_step = _REFUSALS[decided.verdict]
         words = f"{message} {decided.reason}".strip()
         payload["result"] = {"code": code, "message": words, "next_step": next_step}
-        also = [conclude(invocation.pk, InvocationState.AWAITING_APPROVAL, InvocationState.REFUSED)]
-    event = Event(f"approval.{decided.verdict}", decided.actor, facts, refs, payload)
+        parts.append(conclude(decided.invocation_id, InvocationState.AWAITING_APPROVAL, InvocationState.REFUSED))
     reach(CrashPoint.DECISION_COMMITTING)
-    move(session, [event], SessionStatus.QUEUED, also=also)
+    event = _decision(waiting, decided, f"approval.{decided.verdict}", payload)
+    move(waiting.session, [event], SessionStatus.QUEUED, also=parts)
+
+
+def note_vote(waiting: Waiting, decided: Decided, *, also: Sequence[Statement] = ()) -> None:
+    """Record in the stream of a session that is locked that one of several people approved; it goes on waiting.
+
+    Raises as ``resume`` does: nobody may vote for what cannot be approved.
+    """
+    session = waiting.session
+    require_waiting(session, SessionStatus.WAITING_APPROVAL)
+    if waiting.frozen:
+        raise Frozen(waiting.frozen)
+    append(
+        stream=session.pk,
+        tenant_id=session.tenant_id,
+        position=session.position,
+        events=[_decision(waiting, decided, "approval.voted", None)],
+        advance=Statement("head", statements.NOTE),
+        also=also,
+    )
+
+
+def _decision(waiting: Waiting, decided: Decided, kind: str, payload: JSON) -> Event:
+    refs = {"invocation": str(decided.invocation_id), "request": str(decided.request_id)}
+    return Event(kind, decided.actor, {**decided.facts, "tool": waiting.tool}, refs, payload)
 
 
 class Frozen(IllegalTransition):
@@ -243,12 +272,6 @@ class Frozen(IllegalTransition):
 
     code = "FROZEN"
     next_step = "Decide again once it is no longer frozen."
-
-
-def _require_not_frozen(session: Session, tool: str) -> None:
-    freeze = freeze_of_call(tenant_id=session.tenant_id, agent_id=session.agent_id, tool=tool)
-    if freeze is not None:
-        raise Frozen(f"Frozen by {freeze.by.removeprefix('user:')}: {freeze.reason}")
 
 
 def require_waiting(session: Session, status: SessionStatus) -> None:

@@ -7,20 +7,17 @@ from agentops.gateway.prepare import Prepared, Refusal, prepare
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.ledger.append import Event
+from agentops.policy.facts import restored
 from agentops.registry.planner import ToolCall
 from agentops.runtime.effect import leave_unknown, perform, recover
-from agentops.runtime.intent import Intended, IntendedCall, Parked, TurnedDown, Write, decide_write
+from agentops.runtime.intent import Decision, Intended, IntendedCall, TurnedDown, Write, decide_write
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState, Resolution, approval_gate
 from agentops.runtime.record import Took, or_interrupted, record, sleep, stands_elsewhere
 from agentops.runtime.retiring import retire
-from agentops.runtime.states import UNFINISHED, InvocationState
+from agentops.runtime.states import InvocationState
+from agentops.runtime.wakeup import unfinished_call
 from agentops.runtime.work import Work
-
-
-def unfinished_call(work: Work) -> Invocation | None:
-    """Return the session's unfinished call, None when it has none."""
-    return Invocation.objects.filter(session_id=work.held.id, state__in=sorted(UNFINISHED)).first()
 
 
 def continue_pending(work: Work, *, again: bool) -> bool:
@@ -29,7 +26,7 @@ def continue_pending(work: Work, *, again: bool) -> bool:
     ``again``: a call that had no effect may be made now. One that belongs to the work before the session began to stop
     is not made in any case. Raises Interrupted.
     """
-    invocation = unfinished_call(work)
+    invocation = unfinished_call(work.held.id)
     if invocation is None:
         return True
     tool = work.role.tool(invocation.tool)
@@ -74,7 +71,7 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
         and checked.tool.version == invocation.tool_version
         and work.grants.policy_version(invocation.tool) == resolution.policy_version
     )
-    write = _write(invocation, checked, resolution, same=same)
+    write = _write(work, invocation, checked, resolution, same=same)
     decided = decide_write(work, write) if same else _ask_anew(work, invocation, resolution, write)
     if isinstance(decided, Intended):
         return perform(work, decided)
@@ -85,15 +82,13 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
     return False
 
 
-def _ask_anew(
-    work: Work, invocation: Invocation, resolution: Resolution, write: Write
-) -> Intended | Parked | TurnedDown:
+def _ask_anew(work: Work, invocation: Invocation, resolution: Resolution, write: Write) -> Decision:
     with or_interrupted(work.held), transaction.atomic():
         _record_void(work, invocation, resolution, "The record or the rules changed after the approval.")
         return decide_write(work, write)
 
 
-def _write(invocation: Invocation, checked: Prepared, resolution: Resolution, *, same: bool) -> Write:
+def _write(work: Work, invocation: Invocation, checked: Prepared, resolution: Resolution, *, same: bool) -> Write:
     if checked.preview is None:
         raise RuntimeError(f"{invocation.tool} has no dry run")
     return Write(
@@ -108,6 +103,8 @@ def _write(invocation: Invocation, checked: Prepared, resolution: Resolution, *,
         approved_by=resolution.person if same else "",
         supersedes=None if same else resolution.request_id,
         undoes=invocation.undoes,
+        trusted=not work.by_planner,
+        flow=restored(resolution.facts, invocation.arguments).get("flow") if same else None,
     )
 
 

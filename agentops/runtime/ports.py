@@ -1,7 +1,7 @@
 """What the runtime needs from outside itself. Settings name the implementation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -21,7 +21,8 @@ class ApprovalCase:
 
     ``reasons`` are the rules that fired as (rule, effect, words). ``rationale`` is the planner's claim,
     ``subject_text`` comes from outside; both are untrusted. ``supersedes`` is the voided request that this
-    one replaces because the record changed.
+    one replaces because the record changed. ``people`` is how many different people must approve, at most MOST_PEOPLE.
+    ``facts`` are what the verdict rests on, in the form of ``policy.facts.recorded``.
     """
 
     tenant_id: UUID
@@ -52,6 +53,8 @@ class ApprovalCase:
     requester: str
     requested_at: datetime
     supersedes: UUID | None = None
+    people: int = 1
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class ApprovalState(StrEnum):
@@ -66,9 +69,9 @@ class ApprovalState(StrEnum):
 
 @dataclass(frozen=True)
 class Resolution:
-    """The state of a request as the runtime sees it, with the preview and the rules that the person saw.
+    """The state of a request as the runtime sees it, with the preview, the rules and the facts that the person saw.
 
-    ``person`` and ``reason`` are empty while pending.
+    ``person`` names all who approved, or who rejected; it and ``reason`` are empty while nobody has.
     """
 
     request_id: UUID
@@ -77,6 +80,7 @@ class Resolution:
     reason: str = ""
     preview: dict[str, Any] | None = None
     policy_version: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class ApprovalGate(Protocol):
@@ -96,6 +100,9 @@ class ApprovalGate(Protocol):
 
     def ensure_queues(self, tenant_id: UUID, queues: Sequence[QueueDefault]) -> None:
         """Make the queues that a role's tools name, where the tenant has them not yet."""
+
+    def queues_of(self, tenant_id: UUID) -> frozenset[str]:
+        """Return the names by which tools and rules call the tenant's queues."""
 
     def expire_due(self, limit: int) -> int:
         """Expire requests past their time, each in its own transaction, and return how many."""

@@ -18,7 +18,6 @@ from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.ids import new_id
 from agentops.kernel.stopwatch import ms_since
 from agentops.ledger.append import Event, Statement
-from agentops.policy.engine import Verdict
 from agentops.policy.rules import Effect
 from agentops.registry.planner import (
     FinalAnswer,
@@ -29,9 +28,11 @@ from agentops.registry.planner import (
     Turn,
 )
 from agentops.runtime import guards, process, statements
+from agentops.runtime.anomalies import Halted
 from agentops.runtime.answers import HANDED_OVER, outcome_of
 from agentops.runtime.effect import perform
-from agentops.runtime.intent import Intended, Parked, Write, decide_write, judge, refusal_by
+from agentops.runtime.intent import Intended, Parked, Write, decide_write
+from agentops.runtime.judging import judge, judged, refusal_by
 from agentops.runtime.record import Leaving, Took, end, observe, or_interrupted, record, usage_facts
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
@@ -42,12 +43,16 @@ _MOST_TEXT = 20_000
 
 @dataclass(frozen=True)
 class Proposed:
-    """A planner's turn, what it was shown, and when it was asked. ``undoes``: the call that this one takes back."""
+    """A turn, what the planner was shown, and when it was asked. ``undoes``: the call that this one takes back.
+
+    ``trusted``: no planner proposes it, but a person of the house or the runtime itself.
+    """
 
     turn: Turn
     seen: dict[str, Any]
     began: float
     undoes: UUID | None = None
+    trusted: bool = False
 
     def took(self, *, writes: int = 0) -> Took:
         """Return what the step took so far."""
@@ -77,11 +82,11 @@ def _call(work: Work, proposed: Proposed, call: ToolCall) -> bool:
         breakers=work.breakers,
     )
     if isinstance(checked, Refusal):
-        return _refuse(work, facts, payload, checked, None, proposed.took())
+        return _refuse(work, facts, payload, checked, proposed.took())
     payload["arguments"] = checked.arguments
     refusal = _out_of_place(work, checked)
     if refusal is not None:
-        return _refuse(work, facts, payload, refusal, None, proposed.took())
+        return _refuse(work, facts, payload, refusal, proposed.took())
     if checked.preview is None:
         return _read(work, proposed, checked, facts, payload)
     write = Write(
@@ -93,6 +98,7 @@ def _call(work: Work, proposed: Proposed, call: ToolCall) -> bool:
         payload=payload,
         at=utcnow(),
         undoes=proposed.undoes,
+        trusted=proposed.trusted,
     )
     decided = decide_write(work, write)
     if isinstance(decided, Intended):
@@ -100,7 +106,9 @@ def _call(work: Work, proposed: Proposed, call: ToolCall) -> bool:
     if isinstance(decided, Parked):
         reach(CrashPoint.REQUEST_COMMITTED)
         return False
-    return _refuse(work, facts, payload, decided.refusal, decided.verdict, proposed.took())
+    if isinstance(decided, Halted):
+        return False
+    return _refuse(work, facts, {**payload, **decided.judged}, decided.refusal, proposed.took())
 
 
 def _out_of_place(work: Work, checked: Prepared) -> Refusal | None:
@@ -114,14 +122,16 @@ def _out_of_place(work: Work, checked: Prepared) -> Refusal | None:
 
 def _read(work: Work, proposed: Proposed, checked: Prepared, facts: dict[str, Any], payload: dict[str, Any]) -> bool:
     """A read has nothing to intend: decided, performed and recorded in one durable point."""
-    verdict, _ = judge(work, checked, None, moved=0)
+    verdict, known = judge(work, checked, None, trusted=proposed.trusted)
     if verdict.effect is not Effect.ALLOW:
-        return _refuse(work, facts, payload, refusal_by(verdict), verdict, proposed.took())
+        return _refuse(work, facts, {**payload, **judged(verdict, known)}, refusal_by(verdict), proposed.took())
     called = time.monotonic()
     outcome = gateway.read(checked.tool, work.call_context(), checked.arguments, breakers=work.breakers)
     reach(CrashPoint.READ_RETURNED)
     facts = {**facts, "tool_ms": ms_since(called)}
     done = isinstance(outcome, Done)
+    if isinstance(outcome, Done) and outcome.scrubbed:
+        facts["scrubbed"] = outcome.scrubbed
     result = outcome.result if isinstance(outcome, Done) else outcome.refusal.as_json()
     tool = checked.tool.name
     events = [Event("call.read" if done else "call.read_failed", work.actor, facts, {}, {**payload, "result": result})]
@@ -143,13 +153,10 @@ def _refuse(
     facts: dict[str, Any],
     payload: dict[str, Any],
     refusal: Refusal,
-    verdict: Verdict | None,
     took: Took,
     output: str = "",
 ) -> bool:
     body = {**payload, "result": refusal.as_json()}
-    if verdict is not None:
-        body["verdict"] = verdict.as_json()
     facts = {**facts, "code": refusal.code, **({"output": output} if output else {})}
     record(work.held, [Event("call.refused", work.actor, facts, {}, body)], took)
     observe(
@@ -213,7 +220,7 @@ def _finish(work: Work, proposed: Proposed, answer: FinalAnswer) -> bool:
             payload = {"arguments": {"message": text(answer.message)}, "rationale": "", **proposed.seen}
             facts = {"tool": "final_answer", **usage_facts(proposed.turn)}
             said = digest(payload["arguments"]).hex()[:16]
-            return _refuse(work, facts, payload, refusal, None, proposed.took(), output=said)
+            return _refuse(work, facts, payload, refusal, proposed.took(), output=said)
     outcome = outcome_of(held.achieved)
     told = FinalAnswer(
         text(answer.message),

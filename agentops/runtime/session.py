@@ -1,6 +1,8 @@
 """A session as the worker that holds it sees it: its row, its lease, and its history folded from the ledger."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -40,6 +42,14 @@ class ProcessState:
     failed: bool = False
 
 
+@dataclass(frozen=True)
+class Approved:
+    """A call that a person approved, with its arguments as they were."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
 @dataclass
 class Folded:
     """What a stream's events add up to.
@@ -48,6 +58,7 @@ class Folded:
     ``in_doubt``: an attempt at the intended call, of a worker that was lost or a request that got no answer, may still
     take effect.
     ``stopped_at`` is the position at which it began to stop: what was intended before is not made any more.
+    ``paused_for`` are the signs of the anomalies it was paused for, ``accepted`` when somebody let it go on with one.
     ``signs`` has for each observation the digest of what the planner said ("" for a call), and whether it wrote.
     """
 
@@ -61,6 +72,9 @@ class Folded:
     reopened: Reopened | None = None
     processes: dict[str, ProcessState] = field(default_factory=dict)
     in_doubt: bool = False
+    approved: list[Approved] = field(default_factory=list)
+    paused_for: tuple[str, ...] = ()
+    accepted: dict[str, datetime] = field(default_factory=dict)
 
 
 @dataclass
@@ -94,10 +108,18 @@ class Held(Folded):
     wanted: str = field(kw_only=True)
     taken_by: str = field(kw_only=True)
     limits: Limits | None = None
-    progress: Progress = field(default_factory=Progress)
     reservation: Reservation | None = None
     carried: Usage | None = None
     heeded: str = ""
+
+    @cached_property
+    def progress(self) -> Progress:
+        """What the guards have seen. They look at a loaded history when first asked: no approved call waits for it."""
+        progress = Progress(max_identical=self.limits.max_identical) if self.limits else Progress()
+        # What was recorded since stands in the history too, and is shown by whoever recorded it.
+        for observation, (output, wrote) in zip(self.history, self.signs, strict=False):
+            progress.see(observation, output, wrote=wrote)
+        return progress
 
 
 _ENDINGS = {
@@ -115,6 +137,9 @@ _ENDINGS = {
     "session.handed_back": ObservationStatus.OK,
     "call.reconciled": ObservationStatus.OK,
 }
+OBSERVED = frozenset(_ENDINGS)
+"""The events that can end a step: with a result, they are the observations of a history, in their order."""
+
 _SESSION_ENDS = frozenset({"session.finished", "session.stopped", "session.cancelled"})
 _BEGINS_CALL = frozenset({"approval.requested", "call.intended"})
 
@@ -129,7 +154,10 @@ def fold(events: list[StreamEvent]) -> Folded:
         if "arguments" in body and invocation:
             arguments[invocation] = (event.facts["tool"], body["arguments"])
         _note(folded, event, body)
+        if event.type == "approval.approved":
+            folded.approved.append(Approved(*arguments[invocation]))
         _follow_proposal(folded, event)
+        _follow_pause(folded, event)
         status = _ENDINGS.get(event.type)
         if status is None or body.get("result") is None:
             continue
@@ -168,6 +196,16 @@ def _note(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
     elif kind in ("process.failed", "process.compensated"):
         before = folded.processes[facts["process"]]
         folded.processes[facts["process"]] = replace(before, state=facts["to"], failed=kind == "process.failed")
+
+
+def _follow_pause(folded: Folded, event: StreamEvent) -> None:
+    """Whoever lets a session go on that was paused for something unusual accepts that."""
+    if event.type == "session.paused":
+        # A worker pauses it again after each step of the person who looks at it.
+        folded.paused_for = (*folded.paused_for, *event.facts.get("signs", ()))
+    elif event.type in ("session.resumed", "session.handed_back"):
+        folded.accepted |= dict.fromkeys(folded.paused_for, event.at)
+        folded.paused_for = ()
 
 
 def _follow_proposal(folded: Folded, event: StreamEvent) -> None:
@@ -211,10 +249,3 @@ def load(row: Session, *, owner: str, epoch: int) -> Held:
         wanted=row.wanted,
         taken_by=row.taken_by,
     )
-
-
-def follow_history(held: Held, limits: Limits) -> None:
-    """Let the guards see the history of a freshly loaded session."""
-    held.progress = Progress(max_identical=limits.max_identical)
-    for observation, (output, wrote) in zip(held.history, held.signs, strict=True):
-        held.progress.see(observation, output, wrote=wrote)

@@ -1,4 +1,4 @@
-"""The hand-written SQL of the hot path, all of it: claim, step, leave, intend, settle, and an operator's move.
+"""The hand-written SQL of the hot path: step, leave, intend, settle, an operator's move. The claim: ``wakeup``.
 
 Everything else uses the ORM. Each UPDATE of a session names the position, the fencing number and the
 status it expects, so that a worker whose lease has passed to somebody else changes nothing. Stream, position, number of
@@ -15,50 +15,6 @@ CLASS_WORTH = timedelta(minutes=10)
 Ageing is thereby a constant, and one partial index on (tenant, ``rank_at``) serves the claim."""
 _CLASS = f"interval '{CLASS_WORTH.total_seconds():.0f} seconds'"
 
-# Each tenant that may run more offers its first few sessions; the most deserving one that nobody else is just
-# claiming is taken. A tenant that is frozen, has spent its day's money or runs as many sessions as it may offers
-# nothing, so it costs one look, however long its queue. What an operator wants done is done even then.
-CLAIM = """
-WITH running AS (
-  SELECT tenant_id, count(*) AS sessions FROM session
-  WHERE status = 'running' AND id IS DISTINCT FROM %(giving_up)s GROUP BY tenant_id
-), lane AS (
-  SELECT t.id FROM agentops_tenant t LEFT JOIN running r ON r.tenant_id = t.id
-  WHERE coalesce(r.sessions, 0) < t.max_running
-    AND NOT EXISTS (SELECT 1 FROM agentops_freeze f WHERE f.lifted_at IS NULL AND f.tool = ''
-      AND f.agent_id IS NULL AND (f.tenant_id IS NULL OR f.tenant_id = t.id))
-    AND (t.max_day_micro IS NULL OR t.max_day_micro > coalesce((
-      SELECT d.spent_micro + d.reserved_micro FROM spend_day d WHERE d.tenant_id = t.id AND d.scope = 'tenant'
-        AND d.day = (clock_timestamp() AT TIME ZONE t.timezone)::date), 0))
-), offer AS (
-  SELECT best.id FROM lane CROSS JOIN LATERAL (
-    SELECT s.id FROM session s
-    WHERE s.tenant_id = lane.id AND s.status = 'queued' AND s.priority > %(above)s
-      AND s.role || ':' || s.role_version = ANY(%(builds)s)
-      AND NOT EXISTS (SELECT 1 FROM agentops_freeze f WHERE f.lifted_at IS NULL AND f.tool = ''
-        AND f.tenant_id = s.tenant_id AND f.agent_id = s.agent_id)
-    ORDER BY s.rank_at LIMIT 64) best
-  UNION ALL (
-    SELECT s.id FROM session s WHERE s.status = 'queued' AND s.wanted <> '' AND s.priority > %(above)s
-      AND s.role || ':' || s.role_version = ANY(%(builds)s) LIMIT 64)
-)
-SELECT s.id FROM session s WHERE s.id IN (SELECT id FROM offer) AND s.status = 'queued'
-ORDER BY s.rank_at LIMIT 1 FOR UPDATE SKIP LOCKED"""
-
-# Two workers that claim for one tenant take turns here, so that together they do not exceed its limit.
-TURN = """
-SELECT max_running FROM agentops_tenant WHERE id = %(tenant)s FOR NO KEY UPDATE"""
-
-RUNNING_NOW = """
-SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND status = 'running'
-  AND id IS DISTINCT FROM %(giving_up)s"""
-
-TAKE = f"""
-UPDATE session SET status = 'running', fence = fence + 1, lease_owner = %(owner)s, planner = %(planner)s,
-  lease_until = clock_timestamp() + %(lease)s * interval '1 second', position = position + %(ledger_count)s
-WHERE id = %(ledger_stream)s AND status = 'queued' AND position = %(ledger_position)s
-RETURNING fence, {EPOCH} AS epoch"""  # noqa: S608 - constants only
-
 _STILL_MINE = """
 WHERE id = %(ledger_stream)s AND position = %(ledger_position)s AND fence = %(fence)s AND status = 'running'"""
 _LEASED = "lease_until = clock_timestamp() + %(lease)s * interval '1 second'"
@@ -71,13 +27,13 @@ def step(counted: tuple[str, ...], *, leaving: bool, as_decided: bool) -> str:
     """Return the UPDATE of a durable point in which the columns ``counted`` grow.
 
     A step that decides something is only recorded under the epoch it was decided in; one that reports what has
-    happened is recorded in any.
+    happened is recorded in any. Either way the epoch is read once: a second look at it costs 35 µs a step.
     """
     grown = "".join(f", {column} = {column} + %({column})s" for column in counted)
     moved = f"position = position + %(ledger_count)s, attempts = %(attempts)s, reserved_micro = 0{grown}"
-    guard = f" AND {EPOCH} = %(epoch)s" if as_decided else ""
+    guard, epoch = (f" AND {EPOCH} = %(epoch)s", "%(epoch)s::bigint") if as_decided else ("", EPOCH)
     left = _LEFT if leaving else _LEASED
-    return f"UPDATE session SET {moved}, {left}{_STILL_MINE}{guard} RETURNING position, {EPOCH} AS epoch"  # noqa: S608 - constants only
+    return f"UPDATE session SET {moved}, {left}{_STILL_MINE}{guard} RETURNING position, {epoch} AS epoch"  # noqa: S608 - constants only
 
 
 WHERE_IT_STANDS = f"""
@@ -109,15 +65,15 @@ WHERE id = %(ledger_stream)s AND position = %(ledger_position)s RETURNING positi
 
 PROPOSE = """
 INSERT INTO invocation (id, session_id, tenant_id, position, tool, tool_version, arguments, preview, state,
-  idempotency_key, money_family, window_day, rationale, undoes, created_at)
+  idempotency_key, money_family, window_day, rationale, undoes, created_at, intended_at)
 SELECT %(invocation)s, %(ledger_stream)s, %(ledger_tenant)s, %(ledger_position)s, %(tool)s, %(tool_version)s,
   %(arguments)s::jsonb, %(preview)s::jsonb, %(invocation_state)s, %(key)s, %(family)s, %(window_day)s, %(rationale)s,
-  %(undoes)s, %(ledger_at)s
+  %(undoes)s, %(ledger_at)s, %(intended_at)s
 FROM head"""
 
 INTEND = """
 UPDATE invocation SET state = 'intended', idempotency_key = %(key)s, tool_version = %(tool_version)s,
-  preview = %(preview)s::jsonb, window_day = %(window_day)s
+  preview = %(preview)s::jsonb, window_day = %(window_day)s, intended_at = %(ledger_at)s
 FROM head WHERE id = %(invocation)s AND state = 'awaiting_approval' RETURNING 1"""
 
 ASK_AGAIN = """

@@ -13,6 +13,7 @@ from agentops.registry.tool import CallContext, ToolSpec
 from agentops.runtime.brief import Brief, brief_of
 from agentops.runtime.guards import Limits
 from agentops.runtime.session import Held
+from agentops.runtime.tracing import Tracing
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Work:
     subject: Subject
     planner: Planner
     _brief: Brief | None = field(default=None, repr=False)
+    _tracing: Tracing | None = field(default=None, repr=False)
 
     @property
     def brief(self) -> Brief:
@@ -53,11 +55,24 @@ class Work:
         return f"agent:{self.version.agent.name} v{self.version.number}"
 
     @property
+    def by_planner(self) -> bool:
+        """True unless a person proposed the unfinished call, or proposes the next one."""
+        return self.held.proposed is None and self.held.proposer in ("", self._agent)
+
+    @property
     def actor(self) -> str:
         """Who proposes the next step, as the ledger names them: the agent, or the person who does it instead."""
         if self.held.proposed is not None:
             return self.held.proposed.actor
         return self.held.proposer or self._agent
+
+    @property
+    def tracing(self) -> Tracing:
+        """What the session was told so far, and by whom."""
+        if self._tracing is None:
+            self._tracing = Tracing(self.role, self.subject)
+        self._tracing.follow(self.held.history, self.held.approved)
+        return self._tracing
 
     @property
     def breakers(self) -> Breakers:

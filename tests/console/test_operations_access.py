@@ -37,6 +37,7 @@ READ = {
     "breaker_reset": NEVER,
     "question_list": OPEN,
     "spend_today": OPEN,
+    "blast_radius": OPEN,
 }
 # The same for a POST without fields, which nobody's form sends: 422 and 409 are answers to those who may.
 WRITE = {
@@ -53,6 +54,7 @@ WRITE = {
     "breaker_reset": (404, 404, 302, 404, 404, 302),
     "question_list": NEVER,
     "spend_today": NEVER,
+    "blast_radius": NEVER,
 }
 
 

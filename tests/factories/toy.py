@@ -9,6 +9,7 @@ from uuid import UUID
 
 from agentops.kernel.errors import FailureKind
 from agentops.kernel.money import Money
+from agentops.registry.flow import Argument, Field, Flow, Intent, Kind, Trust
 from agentops.registry.planner import Planner, Subject
 from agentops.registry.role import Budget, GrantDefault, Intake, QueueDefault, RoleSpec, ThresholdDefault
 from agentops.registry.tool import (
@@ -22,6 +23,9 @@ from agentops.registry.tool import (
     ToolFailure,
     ToolSpec,
 )
+
+TOY_FLOW = Flow("toy", arguments={"": Argument(Kind.LABEL)}, results={"": Field(Trust.OWN, Kind.LABEL)})
+"""Nothing that the toy role does depends on where a value came from: its tests are about something else."""
 
 
 @dataclass
@@ -118,6 +122,7 @@ class Toy:
             take_subjects=self._take,
             owner_of=lambda tenant, kind, record: {"a-1": "ann", "b-1": "bea"}.get(record),
             fallback=lambda reason: ("hand_over", {"reason": reason}),
+            intents=(Intent(TOY_FLOW.capability),),
         )
 
     def _playbook(self) -> Planner:
@@ -146,8 +151,11 @@ class Toy:
             tier=Tier.READ,
             auth_scope="accounts:read",
             data_class=DataClass.FINANCIAL,
+            flow=TOY_FLOW,
             scoped={"account": "account"},
             run=lambda context, arguments: {"balance": self.vendor.balances[arguments["account"]]},
+            worst="reads somebody else's balance",
+            stopped_by="the account must be the customer's",
         )
 
     def _pay(self) -> ToolSpec:
@@ -166,6 +174,7 @@ class Toy:
             tier=Tier.WRITE_HARD,
             auth_scope="accounts:pay",
             data_class=DataClass.FINANCIAL,
+            flow=TOY_FLOW,
             undo="can be paid back",
             undo_call=lambda arguments, result: ("pay_back", dict(arguments)),
             undo_within=timedelta(hours=1),
@@ -178,6 +187,8 @@ class Toy:
             run=lambda context, arguments: self.vendor.pay(
                 context.idempotency_key, arguments["account"], arguments["minor"], context.expected_versions
             ),
+            worst="empties the account",
+            stopped_by="more than $25 for one customer in one day asks",
         )
 
     def _preview(self, context: CallContext, arguments: Mapping[str, Any]) -> Preview:
@@ -207,6 +218,7 @@ class Toy:
             tier=Tier.WRITE_SOFT,
             auth_scope="accounts:pay",
             data_class=DataClass.FINANCIAL,
+            flow=TOY_FLOW,
             undo="can be paid again",
             scoped={"account": "account"},
             preview=lambda context, arguments: Preview(
@@ -218,6 +230,8 @@ class Toy:
             run=lambda context, arguments: self.vendor.pay_back(
                 context.idempotency_key, arguments["account"], arguments["minor"]
             ),
+            worst="pays money in that nobody owes",
+            stopped_by="the account must be the customer's",
         )
 
     def _note(self) -> ToolSpec:
@@ -262,10 +276,13 @@ def _soft(
         tier=Tier.WRITE_SOFT,
         auth_scope="notes:write",
         data_class=DataClass.INTERNAL,
+        flow=TOY_FLOW,
         undo="can be struck out",
         queue="payments",
         preview=lambda context, arguments: Preview(f"Take a {argument}", f"subject:{context.subject_id}"),
         reconcile=lambda context: None,
         outcome=outcome,
         run=run,
+        worst=f"takes a wrong {argument}",
+        stopped_by="it can be struck out",
     )

@@ -15,10 +15,12 @@ from agentops.agents.models import Agent, AgentVersion, Elevation, Threshold, To
 from agentops.gateway.models import Breaker
 from agentops.ledger.models import LedgerEvent
 from agentops.llm.scripted import ScriptedPlanner
+from agentops.policy.models import RuleSet
 from agentops.registry.planner import PlanContext, ToolCall, Usage
 from agentops.runtime import brief
 from agentops.runtime.dispatch import work_until_quiet
 from agentops.runtime.models import Invocation, Session
+from agentops.runtime.rate_models import RateLimit
 from agentops.tenancy.models import Freeze, Switchboard, Tenant
 from approvals.models import ApprovalRequest
 from tests.factories.people import Cast
@@ -150,6 +152,12 @@ def made_of(model: type[Model], agent: Agent) -> Model:
             given_at=now,
             expires_at=now + timedelta(hours=1),
         ),
+        RateLimit: lambda: RateLimit(
+            tenant_id=agent.tenant_id, tool="pay", per="tool", most=5, window_seconds=60, excess="ask"
+        ),
+        RuleSet: lambda: RuleSet(
+            tenant_id=agent.tenant_id, number=1, document={"rules": []}, digest="0" * 64, made_by="bob", made_at=now
+        ),
         Freeze: lambda: Freeze(tenant_id=agent.tenant_id, reason="r", frozen_by="user:bob", frozen_at=now),
         Breaker: lambda: Breaker(
             id=uuid4(), tenant_id=agent.tenant_id, name="tool:pay", state="closed", changed_at=now
@@ -158,7 +166,7 @@ def made_of(model: type[Model], agent: Agent) -> Model:
     return rows[model]()
 
 
-TABLES = [Tenant, Agent, AgentVersion, ToolGrant, Threshold, Elevation, Freeze, Breaker]
+TABLES = [Tenant, Agent, AgentVersion, ToolGrant, Threshold, Elevation, Freeze, Breaker, RateLimit, RuleSet]
 
 
 def test_every_table_with_the_trigger_is_tested() -> None:
