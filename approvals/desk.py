@@ -23,7 +23,7 @@ class Desk:
 
     def waiting(self, person: User, tenant_id: UUID, *, limit: int) -> Waiting:
         """Return what waits on people, the most urgent first."""
-        view = View(tenant_id, decidable_queues(person), utcnow())
+        view = View(tenant_id, person, decidable_queues(person), utcnow())
         mine, others = requests_in(view, Bucket.TURN), requests_in(view, Bucket.OTHERS)
         first = (mine | others).select_related("queue").order_by("expires_at", "id")[:limit]
         your_turn = mine.count()

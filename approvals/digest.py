@@ -24,6 +24,8 @@ def request_digest(case: ApprovalCase, *, expires_at: datetime, nonce: str) -> s
             "rationale": case.rationale,
             "subject": [case.subject_kind, case.subject_id, case.subject_title, case.subject_text, case.sender],
             "queue": case.queue,
+            "people": case.people,
+            "facts": case.facts,
             "expires_at": isoformat(expires_at),
             "nonce": nonce,
         }

@@ -17,6 +17,7 @@ from approvals import live
 from approvals.digest import request_digest
 from approvals.models import ApprovalQueue, ApprovalRequest
 from approvals.operations import expire_request, expired_requests
+from approvals.sql import resolution_of
 
 log = logging.getLogger(__name__)
 
@@ -56,17 +57,8 @@ class Gate:
         return request.pk
 
     def resolution(self, invocation_id: UUID) -> Resolution:
-        """Return what became of the newest request for this call."""
-        request = ApprovalRequest.objects.get(invocation_id=invocation_id, successors__isnull=True)
-        decision = request.decisions.select_related("person").order_by("-at").first()
-        return Resolution(
-            request_id=request.pk,
-            state=ApprovalState(request.state),
-            person=f"user:{decision.person.get_username()}" if decision else "",
-            reason=decision.reason if decision else request.void_reason,
-            preview=request.preview,
-            policy_version=request.policy_version,
-        )
+        """Return what became of the newest request for this call. Raises ApprovalRequest.DoesNotExist."""
+        return resolution_of(invocation_id)
 
     def withdraw(self, invocation_id: UUID, reason: str) -> UUID | None:
         """Withdraw the pending or approved request for this call, in the caller's transaction, and return its id.
@@ -92,6 +84,10 @@ class Gate:
                 slug=queue.slug,
                 defaults={"name": queue.name, "description": queue.description, "decide_within": DECIDE_WITHIN},
             )
+
+    def queues_of(self, tenant_id: UUID) -> frozenset[str]:
+        """Return the slugs of the tenant's queues."""
+        return frozenset(ApprovalQueue.objects.filter(tenant_id=tenant_id).values_list("slug", flat=True))
 
     def expire_due(self, limit: int) -> int:
         """Expire requests past their time, each in its own transaction, and return how many.
@@ -132,4 +128,6 @@ _COPIED = (
     "subject_title",
     "subject_text",
     "sender",
+    "people",
+    "facts",
 )

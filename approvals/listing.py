@@ -31,6 +31,7 @@ from approvals.queries import (
     Counts,
     Cursor,
     View,
+    approvals_of,
     arrived,
     counts,
     cursor_of,
@@ -86,7 +87,7 @@ def read_query(parameters: QueryDict) -> Query:
 
 def queue_page(reader: Reader, query: Query, now: datetime) -> presenters.QueuePage:
     """Return one page of the queue as the reader sees it."""
-    view = View(reader.tenant.pk, decidable_queues(reader.person), now)
+    view = View(reader.tenant.pk, reader.person, decidable_queues(reader.person), now)
     found = page_of(view, query.bucket, query.search, query.after)
     rows, more = found[:PAGE_SIZE], len(found) > PAGE_SIZE
     sizes = _counts(view)
@@ -110,7 +111,7 @@ def queue_page(reader: Reader, query: Query, now: datetime) -> presenters.QueueP
 
 def queue_news(reader: Reader, query: Query, parameters: QueryDict, now: datetime) -> presenters.QueueNews:
     """Return what changed since the page that shows ``shown`` was made at ``since``."""
-    view = View(reader.tenant.pk, decidable_queues(reader.person), now)
+    view = View(reader.tenant.pk, reader.person, decidable_queues(reader.person), now)
     shown = [pk for pk in map(as_uuid, parameters.getlist("shown")[:PAGE_SIZE]) if pk is not None]
     since = _read_moment(parameters.get("since", "")) or now
     present = still_in(view, query.bucket, shown)
@@ -208,8 +209,8 @@ def _row(row: ApprovalRequest, bucket: Bucket, person: User, now: datetime) -> p
         time_left="" if closed else time_left_words((row.expires_at - now).total_seconds()),
         soon=not closed and row.expires_at - now < SOON,
         share_left=share_left(row, now),
-        votes_in=1 if row.state == ApprovalState.APPROVED else 0,
-        votes_needed=1,
+        votes_in=len(approvals_of(row)),
+        votes_needed=row.people,
         waits_on=row.queue.name if bucket is Bucket.OTHERS else "",
         outcome=State(*OUTCOMES[row.state]) if closed else None,
         closed_at=row.closed_at,
@@ -218,8 +219,15 @@ def _row(row: ApprovalRequest, bucket: Bucket, person: User, now: datetime) -> p
 
 
 def _closed_by(row: ApprovalRequest, person: User) -> str:
-    decision = next(iter(row.decisions.all()), None)
-    return name_of(decision.person, person) if decision and row.state != ApprovalState.VOIDED else ""
+    return names_of(row, person) if row.state != ApprovalState.VOIDED else ""
+
+
+def names_of(row: ApprovalRequest, reader: User) -> str:
+    """Return who rejected the request, or all who approved it; "" while it is neither."""
+    if row.state == ApprovalState.REJECTED:
+        return name_of(row.decisions.all()[0].person, reader)
+    approved = approvals_of(row) if row.state == ApprovalState.APPROVED else []
+    return " and ".join(name_of(decision.person, reader) for decision in approved)
 
 
 def name_of(person: User, reader: User) -> str:

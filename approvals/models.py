@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from agentops.kernel.ids import new_id
+from agentops.policy.rules import MOST_PEOPLE
 from agentops.runtime.ports import ApprovalState
 from agentops.tenancy.models import Tenant
 
@@ -60,6 +61,7 @@ class ApprovalRequest(models.Model):
     money_currency = models.CharField(max_length=3, blank=True)
     policy_version = models.CharField(max_length=60)
     reasons = models.JSONField()
+    facts = models.JSONField(default=dict, help_text="What was decided on, as it stands in the ledger.")
     rationale = models.TextField(blank=True)
     subject_kind = models.CharField(max_length=40)
     subject_id = models.CharField(max_length=120)
@@ -68,6 +70,7 @@ class ApprovalRequest(models.Model):
     sender = models.CharField(max_length=254, blank=True)
     nonce = models.CharField(max_length=32)
     digest = models.CharField(max_length=64)
+    people = models.PositiveSmallIntegerField(default=1, help_text="How many different people must approve.")
     supersedes = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="successors")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
@@ -85,6 +88,9 @@ class ApprovalRequest(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(state="pending") ^ Q(closed_at__isnull=False), name="a_closed_request_has_a_time"
+            ),
+            models.CheckConstraint(
+                condition=Q(people__gte=1, people__lte=MOST_PEOPLE), name="a_request_needs_one_to_five_people"
             ),
         ]
         indexes = [

@@ -17,16 +17,18 @@ from agentops.ledger.queries import payload_of
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.ports import ApprovalState
 from agentops.runtime.states import InvocationState
-from approvals import presenters
+from approvals import presenters, provenance
 from approvals.forms import REASONS
-from approvals.listing import SOON, amount_words, name_of, share_left
+from approvals.listing import SOON, amount_words, names_of, share_left
 from approvals.models import ApprovalRequest
 from approvals.queries import (
     View,
+    approvals_of,
     decidable_queues,
     events_after,
     level_of,
     next_for,
+    observed_before,
     steps_before,
     successor_of,
 )
@@ -54,31 +56,33 @@ def request_page(
     answer = answer or Answer()
     mine = decidable_queues(reader.person)
     status = status_of(request, now)
+    voted = any(decision.person_id == reader.person.pk for decision in request.decisions.all())
     successor = successor_of(request)
     session = Session.objects.filter(pk=request.session_id).first()
     events = events_after(request)
-    next_pk = next_for(View(reader.tenant.pk, mine, now), other_than=request.pk)
+    next_pk = next_for(View(reader.tenant.pk, reader.person, mine, now), other_than=request.pk)
     return presenters.RequestPage(
         pk=str(request.pk),
         id=request.code,
         title=_flat(request.effect),
         effect=reveal(request.effect),
         tier=Tier(level_of(request)),
-        tier_reason=next((words for _, effect, words in request.reasons if effect == "ask"), ""),
+        tier_reason=next((_flat(words) for _, effect, words in request.reasons if effect == "ask"), ""),
         status=status,
         decision=_decision(reader, request, status, events),
         outcome=_outcome(request, events) if status == "approved" else None,
         conflict=answer.conflict,
         differences=_differences(request, successor, answer),
         draft=answer.draft,
-        panel=_panel(request, answer) if status == "pending" and request.queue_id in mine else None,
-        cannot=f"That needs an approver of the queue {request.queue.name}.",
+        panel=_panel(request, answer) if status == "pending" and request.queue_id in mine and not voted else None,
+        cannot=_cannot(request, voted=voted),
         tool=request.tool,
         tool_version=str(request.tool_version),
-        arguments=[_argument(name, value) for name, value in request.arguments.items()],
+        **_proposed(request),
         evidence=[_evidence(request)],
         rules=[
-            Rule(text=words, code=rule, effect=_EFFECTS.get(effect, effect)) for rule, effect, words in request.reasons
+            Rule(text=_flat(words), code=rule, effect=_EFFECTS.get(effect, effect))
+            for rule, effect, words in request.reasons
         ],
         policy_version=request.policy_version,
         steps=_steps(request),
@@ -109,6 +113,14 @@ def _line_of(request: ApprovalRequest, successor: ApprovalRequest | None) -> dic
     }
 
 
+def _cannot(request: ApprovalRequest, *, voted: bool) -> str:
+    """Return why the reader, who has no form, cannot decide."""
+    if not voted:
+        return f"That needs an approver of the queue {request.queue.name}."
+    missing = request.people - len(approvals_of(request))
+    return f"You have approved it; {missing} more {'person' if missing == 1 else 'people'} must."
+
+
 def status_of(request: ApprovalRequest, now: datetime) -> presenters.RequestStatus:
     """Return what became of a request. One past its time is expired, recorded as such yet or not."""
     if request.state == ApprovalState.PENDING and now >= request.expires_at:
@@ -136,13 +148,32 @@ def _is_long(text: str) -> bool:
     return len(text) > LONG_CHARACTERS or text.count("\n") >= LONG_LINES
 
 
-def _argument(name: str, value: Any) -> presenters.Argument:
+def _proposed(request: ApprovalRequest) -> dict[str, Any]:
+    """The arguments with where they came from, and what was found out about the call as a whole."""
+    facts, arguments = request.facts, request.arguments
+    came_from = provenance.came_from(facts, arguments, observed_before(request) if facts else ())
+    return {
+        "arguments": [_argument(facts, name, value, came_from[name]) for name, value in arguments.items()],
+        "traced": "flow" in facts,
+        "red_lines": provenance.red_lines(facts),
+        "risk": provenance.risk_of(facts),
+        "findings": provenance.findings_of(facts, arguments),
+    }
+
+
+def _argument(
+    facts: Mapping[str, Any], name: str, value: Any, came_from: Sequence[presenters.CameFrom]
+) -> presenters.Argument:
     text = _written(value)
+    pieces = provenance.pieces_of(facts, name, value, text)
     return presenters.Argument(
         name=name,
-        value=reveal(text) or plain("(empty text)"),
+        value=provenance.joined(pieces) or reveal(text) or plain("(empty text)"),
         size=bytes_words(len(text.encode())),
         long=_is_long(text),
+        came_from=came_from,
+        tone=provenance.tone_of(facts, name),
+        pieces=pieces,
     )
 
 
@@ -172,8 +203,8 @@ def _digest(request: ApprovalRequest) -> dict[str, Any]:
 def _timing(request: ApprovalRequest, now: datetime) -> dict[str, Any]:
     left = request.expires_at - now
     return {
-        "votes_in": 1 if request.state == ApprovalState.APPROVED else 0,
-        "votes_needed": 1,
+        "votes_in": len(approvals_of(request)),
+        "votes_needed": request.people,
         "created": request.created_at,
         "due": request.expires_at,
         "time_left": time_left_words(left.total_seconds()),
@@ -202,10 +233,9 @@ def _decision(
     if status == "voided":
         at = next((e.at for e in events if e.type == _VOIDED and e.refs.get("request") == str(request.pk)), None)
         return presenters.Decision(at=at or request.closed_at or request.created_at, by="", reason=request.void_reason)
-    decision = next(iter(request.decisions.all()), None)
-    if decision is None:
+    if status not in ("approved", "rejected"):
         return None
-    by = name_of(decision.person, reader.person)
+    decision, by = request.decisions.all()[0], names_of(request, reader.person)
     return presenters.Decision(at=decision.at, by=by, reason=decision.reason, checked=decision.checked)
 
 

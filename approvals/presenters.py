@@ -121,12 +121,57 @@ class Change:
     note: str = ""
 
 
+Tone = Literal["", "request", "record", "untrusted", "invented"]
+"""Who put a value there, as a colour: somebody who may decide, the house's records, somebody outside, nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a value was found.
+
+    `words` are the tool and the path in what it returned, `document` what was read, `within` the place in its text,
+    `how` the form in which it stands there. `step` is the session's event, None when the source is no step.
+    """
+
+    step: int | None
+    words: Text
+    document: Text = ()
+    within: str = ""
+    how: Text = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CameFrom:
+    """One origin of an argument: its word, tone and icon, and where it was found.
+
+    `values` counts the values of this origin when an argument has several origins, else it is 0. `more` counts the
+    places that are not named.
+    """
+
+    word: str
+    tone: Tone
+    icon: str
+    values: int = 0
+    in_request: bool = False
+    places: Sequence[Place] = ()
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part of an argument's text; `marked` when a compliance finding is about it."""
+
+    text: Text
+    marked: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
     """An argument of the call, whole.
 
     `long` values are folded, and approving needs them opened: the page then sends `opened=<name>`.
-    An uninspectable value has no text; `note` says what it is.
+    An uninspectable value has no text; `note` says what it is. `pieces` are the value once more when something in it
+    is marked. `tone` colours the row of a value that nobody trusted gave and on which the effect depends.
     """
 
     name: str
@@ -135,6 +180,47 @@ class Argument:
     long: bool = False
     note: str = ""
     uninspectable: bool = False
+    came_from: Sequence[CameFrom] = ()
+    tone: Tone = ""
+    pieces: Sequence[Piece] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Factor:
+    """What raises or lowers a score: `points` with their sign; its bar from `start`, both in hundredths."""
+
+    words: str
+    points: str
+    raises: bool
+    start: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskPart:
+    """How risky the call was when it was proposed, 0 to 100. `score` is None for one that was not scored.
+
+    `band` is the range of scores that have this `level`; `marks` are where bands begin.
+    """
+
+    score: int | None
+    level: str
+    band: str
+    version: str
+    marks: Sequence[int]
+    factors: Sequence[Factor]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a compliance pack says about a text. `argument` is its row's number, 0 when there is none."""
+
+    pack: str
+    version: int
+    rule: str
+    argument: int
+    words: Text
+    forbids: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,9 +306,10 @@ class RequestPage:
     `title` is the effect without marks, for the window. `changes` come from the system of record, read at
     `read_at`; `record` names the records and their versions. `differences` say what moved since the
     reader looked (status "voided", or conflict "changed"), or since the request `predecessor_pk` that this one
-    replaced; `successor_pk` is the request that replaced this one. `panel` is None when the reader cannot
-    decide, and `cannot` then says why. `draft` is what was typed when a conflict came between. `digest_full`
-    binds the decision, `digest` is its short form.
+    replaced; `successor_pk` is the request that replaced this one. `red_lines` are said before the
+    data. `traced` is False when nobody recorded where values came from. `panel` is None when the reader cannot
+    decide, and `cannot` then says why. `draft` is what was typed when a conflict came between. `digest_full` binds
+    the decision, `digest` is its short form.
     """
 
     pk: str
@@ -251,6 +338,10 @@ class RequestPage:
     tool: str
     tool_version: str
     arguments: Sequence[Argument]
+    traced: bool
+    red_lines: Sequence[str]
+    risk: RiskPart
+    findings: Sequence[Finding]
     evidence: Sequence[UntrustedText]
     rules: Sequence[Rule]
     policy_version: str

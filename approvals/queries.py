@@ -11,7 +11,20 @@ from uuid import UUID
 
 from babel.numbers import get_currency_precision
 from django.contrib.auth.models import User
-from django.db.models import Case, Count, IntegerField, Min, Prefetch, Q, QuerySet, TextField, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    IntegerField,
+    Min,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.functions import Cast, Right
 from guardian.shortcuts import get_objects_for_user
 
@@ -19,10 +32,12 @@ from agentops.console.codes import as_uuid, tail_of
 from agentops.kernel.canonical import loads
 from agentops.kernel.clock import utcnow
 from agentops.kernel.money import CURRENCIES
+from agentops.ledger.bodies import body_of
 from agentops.ledger.models import LedgerEvent, Payload
 from agentops.registry.tool import Tier
 from agentops.runtime.ports import ApprovalState
-from approvals.models import ApprovalQueue, ApprovalRequest, Decision
+from agentops.runtime.session import OBSERVED
+from approvals.models import ApprovalQueue, ApprovalRequest, Decision, Verdict
 from approvals.search import AmountLimit, Search
 
 PERMISSION = "approvals.decide_queue"
@@ -46,9 +61,10 @@ class Bucket(StrEnum):
 
 @dataclass(frozen=True)
 class View:
-    """Whose queue is read, and when. ``mine`` are the keys of the queues that the person may decide."""
+    """Whose queue is read, and when. ``mine`` are the keys of the queues that ``person`` may decide."""
 
     tenant_id: UUID
+    person: User
     mine: frozenset[int]
     now: datetime
 
@@ -93,19 +109,25 @@ def requests_in(view: View, bucket: Bucket) -> QuerySet[ApprovalRequest]:
     if bucket is Bucket.DECIDED:
         return requests.exclude(state=ApprovalState.PENDING)
     pending = requests.filter(state=ApprovalState.PENDING, expires_at__gt=view.now)
-    mine = Q(queue_id__in=view.mine)
+    mine = _turn_of(view)
     return pending.filter(mine if bucket is Bucket.TURN else ~mine)
+
+
+def _turn_of(view: View) -> Q:
+    """It is no longer the turn of a person who has approved, while it waits for other people."""
+    voted = Exists(Decision.objects.filter(request=OuterRef("pk"), person=view.person))
+    return Q(queue_id__in=view.mine) & ~Q(voted)
 
 
 def page_of(view: View, bucket: Bucket, search: Search, after: Cursor | None) -> list[ApprovalRequest]:
     """Return one row more than a page holds, if there are so many: the most urgent first, or the newest decided."""
     found = matching(requests_in(view, bucket), search, view.now).annotate(level=_LEVEL)
-    found = found.select_related("queue").only(*_ROW)
+    found = found.select_related("queue").prefetch_related(_DECISIONS).only(*_ROW)
     if bucket is Bucket.DECIDED:
         if after is not None:
             earlier = Q(closed_at__lt=after.at) | Q(closed_at=after.at, id__lt=after.id)
             found = found.filter(earlier, closed_at__lte=after.at)
-        found = found.order_by("-closed_at", "-id").prefetch_related(_DECISIONS)
+        found = found.order_by("-closed_at", "-id")
     else:
         if after is not None:
             lower = Q(level__lt=after.level) | Q(level=after.level, id__gt=after.id)
@@ -116,9 +138,15 @@ def page_of(view: View, bucket: Bucket, search: Search, after: Cursor | None) ->
 
 _DECISIONS = Prefetch("decisions", Decision.objects.select_related("person").order_by("-at"))
 
+
+def approvals_of(request: ApprovalRequest) -> list[Decision]:
+    """Return who approved a request whose decisions were read with it, the first person first."""
+    return [decision for decision in reversed(list(request.decisions.all())) if decision.verdict == Verdict.APPROVE]
+
+
 _ROW = (
     *("id", "tenant_id", "tool", "agent", "target", "effect", "tier", "irreversible", "money_minor"),
-    *("money_currency", "created_at", "expires_at", "state", "closed_at", "queue__name"),
+    *("money_currency", "created_at", "expires_at", "state", "closed_at", "people", "queue__name"),
 )
 
 
@@ -136,7 +164,7 @@ def level_of(row: ApprovalRequest) -> Literal[1, 2, 3]:
 
 def counts(view: View, *, day_began: datetime) -> Counts:
     """Return the size of each bucket."""
-    mine = Q(queue_id__in=view.mine)
+    mine = _turn_of(view)
     pending = ApprovalRequest.objects.filter(
         tenant_id=view.tenant_id, state=ApprovalState.PENDING, expires_at__gt=view.now
     ).aggregate(
@@ -150,7 +178,7 @@ def counts(view: View, *, day_began: datetime) -> Counts:
 
 def turn_count(person: User, tenant_id: UUID) -> int:
     """Return how many requests of the tenant wait for this person now."""
-    return requests_in(View(tenant_id, decidable_queues(person), utcnow()), Bucket.TURN).count()
+    return requests_in(View(tenant_id, person, decidable_queues(person), utcnow()), Bucket.TURN).count()
 
 
 def matching(requests: QuerySet[ApprovalRequest], search: Search, now: datetime) -> QuerySet[ApprovalRequest]:
@@ -239,8 +267,15 @@ def steps_before(request: ApprovalRequest, *, limit: int) -> list[tuple[LedgerEv
     before = LedgerEvent.objects.filter(stream=request.session_id, position__lt=request.position, type__in=_CALLS)
     events = list(before.order_by("-position")[:limit])[::-1]
     payloads = Payload.objects.filter(stream=request.session_id, position__in=[event.position for event in events])
-    bodies = {position: loads(bytes(body)) for position, body in payloads.values_list("position", "body")}
+    bodies = {position: loads(body_of(body)) for position, body in payloads.values_list("position", "body")}
     return [(event, bodies.get(event.position) or {}) for event in events]
+
+
+def observed_before(request: ApprovalRequest) -> list[tuple[int, str]]:
+    """Return the position and the tool ("" for none) of what the session was told before it asked, oldest first."""
+    before = LedgerEvent.objects.filter(stream=request.session_id, position__lt=request.position, type__in=OBSERVED)
+    events = before.order_by("position").values_list("position", "facts__tool")
+    return [(position, tool or "") for position, tool in events]
 
 
 def events_after(request: ApprovalRequest) -> Sequence[LedgerEvent]:

@@ -19,7 +19,7 @@ from agentops.runtime.states import IllegalTransition
 from approvals.forms import DecisionForm
 from approvals.listing import queue_news, queue_page, read_query
 from approvals.models import ApprovalRequest
-from approvals.operations import AlreadyClosed, ChangedSince, NotAllowed, decide_request
+from approvals.operations import AlreadyClosed, AlreadyDecided, ChangedSince, NotAllowed, decide_request
 from approvals.pages import Answer, long_arguments, request_page, status_of
 from approvals.presenters import Conflict
 from approvals.queries import get_request, may_decide
@@ -76,7 +76,7 @@ def decide(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponseBase:
             checked=form.cleaned_data["checked"] if form.verdict == "approve" else "",
             now=utcnow(),
         )
-    except (NotAllowed, AlreadyClosed, ChangedSince, StaleStream, IllegalTransition) as error:
+    except (NotAllowed, AlreadyClosed, AlreadyDecided, ChangedSince, StaleStream, IllegalTransition) as error:
         return _conflict(request, reader, pk, form, error)
     except ApprovalRequest.DoesNotExist as error:
         raise Http404("no such request") from error
