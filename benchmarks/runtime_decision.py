@@ -33,6 +33,8 @@ from benchmarks.runtime_settings import PREFIX
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 60
+QUIET_S = 0.02
+"""Before each measurement, so that none begins while the worker still tidies up after the one before."""
 _BEFORE_PARKING = 3
 """Events of a parked session besides its reads: opened, claimed, approval requested."""
 
@@ -54,7 +56,9 @@ def measure(agent: Agent, *, samples: int) -> dict[str, Any]:
         for number in range(samples + warm):
             for size in sizes:
                 session = parked[size][number]
+                time.sleep(QUIET_S)
                 floor = _reached(server, session, _floor(plain, session))
+                time.sleep(QUIET_S)
                 began = _approve(person, session)
                 call = (time.monotonic() - began) * 1000
                 effect = _reached(server, session, began)

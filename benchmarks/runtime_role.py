@@ -6,12 +6,14 @@ and then one write (a session may not end in silence), ``ask-…`` as many reads
 
 import random
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from agentops.llm.scripted import ScriptedPlanner
+from agentops.registry.flow import Argument, Field, Flow, Intent, Kind, Trust
 from agentops.registry.planner import FinalAnswer, PlanContext, Proposal, Subject, ToolCall
 from agentops.registry.role import Budget, GrantDefault, Intake, QueueDefault, RoleSpec
 from agentops.registry.tool import CallContext, Change, DataClass, Dial, Preview, Tier, ToolSpec
@@ -20,8 +22,8 @@ RESULT_CHARACTERS = 1_000
 QUEUE = "benchmark"
 MANY = 1_000_000
 
-# Text that does not compress: large values must not get cheaper than they are.
-_TEXT = random.Random(1).randbytes(8_000).hex()
+# Text that does not compress, neither in the ledger nor in the server: large values must not get cheaper than they are.
+_TEXT = urlsafe_b64encode(random.Random(1).randbytes(12_000)).decode()
 _PUT_WORDS = "The next line of the benchmark, as long as the arguments of an ordinary call."
 
 asked_at: list[float] = []
@@ -60,7 +62,8 @@ PLANNER = ScriptedPlanner(_script, name="benchmark")
 
 
 def _look(context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return result_of(arguments["number"])
+    number = arguments["number"]
+    return {**result_of(number), "next": number + 1}
 
 
 def _sign_off(context: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +71,7 @@ def _sign_off(context: CallContext, arguments: Mapping[str, Any]) -> dict[str, A
     from benchmarks.runtime_tasks import say_reached  # noqa: PLC0415 - needs Redis, which most runs do without
 
     say_reached(context.session_id, at)
-    return result_of(arguments["number"])
+    return _look(context, arguments)
 
 
 def _preview(context: CallContext, arguments: Mapping[str, Any]) -> Preview:
@@ -82,6 +85,12 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": MANY}
 _LINE = {"type": "string", "maxLength": 2_000}
+_RESULTS = {
+    "number": Field(Trust.OWN, Kind.REF, of="line"),
+    "next": Field(Trust.OWN, Kind.REF, of="line"),
+    "text": Field(Trust.HOUSE, Kind.TEXT),
+}
+_ARGUMENTS = {"number": Argument(Kind.REF, of="line"), "text": Argument(Kind.TEXT)}
 
 
 def _write(name: str, run: Any) -> ToolSpec:
@@ -91,7 +100,7 @@ def _write(name: str, run: Any) -> ToolSpec:
         owner="benchmarks",
         description="Put a line.",
         input_schema=_object(number=_NUMBER, text=_LINE),
-        output_schema=_object(number=_NUMBER, text=_LINE),
+        output_schema=_object(number=_NUMBER, next=_NUMBER, text=_LINE),
         tier=Tier.WRITE_SOFT,
         auth_scope="lines:write",
         data_class=DataClass.INTERNAL,
@@ -100,7 +109,10 @@ def _write(name: str, run: Any) -> ToolSpec:
         preview=_preview,
         reconcile=lambda *_: None,
         outcome="changed",
+        flow=Flow("put", arguments=_ARGUMENTS, results=_RESULTS),
         run=run,
+        worst="puts a wrong line",
+        stopped_by="it can be struck out",
     )
 
 
@@ -110,17 +122,27 @@ _LOOK = ToolSpec(
     owner="benchmarks",
     description="Look at a line.",
     input_schema=_object(number=_NUMBER),
-    output_schema=_object(number=_NUMBER, text=_LINE),
+    output_schema=_object(number=_NUMBER, next=_NUMBER, text=_LINE),
     tier=Tier.READ,
     auth_scope="lines:read",
     data_class=DataClass.INTERNAL,
+    flow=Flow("look", arguments=_ARGUMENTS, results=_RESULTS),
     run=_look,
+    worst="reads a line of the benchmark",
 )
 
 
 def _load(tenant_id: UUID, subject_id: str) -> Subject:
     at = datetime(2026, 11, 1, tzinfo=UTC)
-    return Subject("line", subject_id, f"Work {subject_id}", "Please put lines.", "ann@example.com", "ann", at)
+    return Subject(
+        "line",
+        subject_id,
+        f"Work {subject_id}",
+        "Please put lines, beginning with line 0.",
+        "ann@example.com",
+        "ann",
+        at,
+    )
 
 
 def _open(tenant_id: UUID, intake: Intake) -> str:
@@ -149,4 +171,5 @@ ROLE = RoleSpec(
     take_subjects=lambda *_: [],
     owner_of=lambda *_: None,
     fallback=lambda reason: ("put", {"number": MANY, "text": reason[:500]}),
+    intents=(Intent("put", ("put line*",)),),
 )
