@@ -1,6 +1,6 @@
 """System checks of every role and tool: what is declared must be complete before anything runs."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's own name
 
 from agentops.registry.contracts import BadContracts, findings, read_contracts
+from agentops.registry.flow import Sends
 from agentops.registry.planner import ASK_PERSON
 from agentops.registry.process import problems_of_process
 from agentops.registry.role import RoleSpec
@@ -54,6 +55,7 @@ def problems_of_role(role: RoleSpec) -> Iterator[CheckMessage]:
             hint = "Any write can be set to ask, so each names the queue of the people to ask."
             yield Error(f"The tool {tool.name!r} names no queue of its role.", hint=hint, id="agentops.E002")
         yield from problems_of_tool(tool)
+        yield from problems_of_flow(tool, {intent.capability for intent in role.intents})
     fallback = role.tool(role.fallback("INTERNAL")[0])
     if fallback is None or fallback.tier is not Tier.WRITE_SOFT:
         yield Error(f"The hand-over of {role.name!r} is no soft write.", id="agentops.E002")
@@ -64,7 +66,7 @@ def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
     """E003: an unsafe schema. E004: a write without dry run. E005: undo in words.
 
     E006: scope or identity of no argument. E007: an undo that cannot be called, and a name that is taken.
-    E010: no word of the worst call and of what stops it.
+    E010: no word of the worst call and of what stops it. E011: values of which nobody says what they mean.
     """
     for problem in (*problems_of(tool.input_schema), *problems_of(tool.output_schema, "output")):
         yield Error(f"The schema of {tool.name!r}: {problem}.", id="agentops.E003")
@@ -85,6 +87,26 @@ def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
     if not (tool.is_write or tool.worst or tool.data_class is DataClass.PUBLIC):
         words = f"The read {tool.name!r} of data that is not public must name the worst single call."
         yield Error(words, id="agentops.E010")
+
+
+def problems_of_flow(tool: ToolSpec, capabilities: Collection[str]) -> Iterator[CheckMessage]:
+    """E011. What is not declared counts as the worst, so a tool without declarations only ever asks."""
+    flow, known = tool.flow, tool.input_schema.get("properties", {})
+    if not tool.is_write:
+        if flow.sends is not Sends.NOWHERE:
+            hint = "Declare it as a soft write with a dry run: a person may have to be asked before something leaves."
+            yield Error(f"The read {tool.name!r} carries something out of the house.", hint=hint, id="agentops.E011")
+        return
+    for name in known:
+        if not any(path == name or path.startswith((f"{name}.", f"{name}[]")) or not path for path in flow.arguments):
+            yield Error(f"The write {tool.name!r} does not say what {name!r} means (flow).", id="agentops.E011")
+    for path in flow.arguments:
+        if path and path.partition(".")[0].removesuffix("[]") not in known:
+            yield Error(f"The flow of {tool.name!r} speaks of {path!r}, which is no argument.", id="agentops.E011")
+    if flow.capability not in capabilities:
+        hint = "Add an Intent to the role, or a person is asked each time."
+        words = f"No words of a request ask for {flow.capability!r}, which {tool.name!r} does."
+        yield Error(words, hint=hint, id="agentops.E011")
 
 
 def _problems_of_undo(tool: ToolSpec) -> Iterator[str]:

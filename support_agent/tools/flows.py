@@ -228,7 +228,8 @@ _ORDER_CHANGED: Mapping[str, Field] = {
     "address": _ADDRESS,
     "former_address": _ADDRESS,
 }
-_ITEMS = {"order_id": _ORDER, "item_ids": _ITEM, "new_item_ids": _ITEM, "payment_method_id": _METHOD}
+_RETURNED = {"order_id": _ORDER, "item_ids": _ITEM, "payment_method_id": _METHOD}
+_ITEMS = {**_RETURNED, "new_item_ids": _ITEM}
 CANCEL_PENDING_ORDER = Flow(CANCEL, arguments={"order_id": _ORDER, "reason": _LABEL}, results=_ORDER_CHANGED)
 CHANGE_ORDER_ITEMS = Flow(CHANGE, arguments=_ITEMS, results=_ORDER_CHANGED)
 CHANGE_ORDER_ADDRESS = Flow(CHANGE, arguments={"order_id": _ORDER, **_ADDRESS_LINES}, results=_ORDER_CHANGED)
@@ -236,7 +237,7 @@ CHANGE_ORDER_PAYMENT = Flow(
     CHANGE, arguments={"order_id": _ORDER, "payment_method_id": _METHOD}, results=_ORDER_CHANGED
 )
 CHANGE_CUSTOMER_ADDRESS = Flow(CHANGE, arguments=_ADDRESS_LINES, results=_ORDER_CHANGED)
-RETURN_DELIVERED_ITEMS = Flow(RETURN, arguments=_ITEMS, results=_ORDER_CHANGED)
+RETURN_DELIVERED_ITEMS = Flow(RETURN, arguments=_RETURNED, results=_ORDER_CHANGED)
 EXCHANGE_DELIVERED_ITEMS = Flow(EXCHANGE, arguments=_ITEMS, results=_ORDER_CHANGED)
 
 RECALL_REPLY = Flow(

@@ -32,6 +32,7 @@ def test_no_page_is_wider_than_its_window(
         "waiting session": (bob, f"/sessions/{pending.session_id}/"),
         "finished session": (bob, f"/sessions/{decided.session_id}/"),
         "new session": (bob, "/sessions/new/"),
+        "blast radius": (bob, "/operations/blast-radius/"),
         "no such page": (bob, "/sessions/none/"),
     }
     excess = {name: excess_of(page, address) for name, (page, address) in addresses.items()}

@@ -54,6 +54,16 @@ def test_number_out_of_bounds_or_none(value: str) -> None:
         Environment({"N": value}).number("N", 4, least=1, most=64)
 
 
+@pytest.mark.parametrize(("value", "meaning"), [("Files", "files"), ("", "vault")])
+def test_choice(value: str, meaning: str) -> None:
+    assert Environment({"C": value}).choice("C", "vault", ("files", "vault")) == meaning
+
+
+def test_choice_of_something_else() -> None:
+    with pytest.raises(ImproperlyConfigured, match="C is 'disk'; write one of files, vault"):
+        Environment({"C": "disk"}).choice("C", "vault", ("files", "vault"))
+
+
 def test_words() -> None:
     assert Environment({"W": "a, b,,c "}).words("W") == ["a", "b", "c"]
     assert Environment({}).words("W", ()) == []

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.django_db
 
 DONE = FinalAnswer("All done.")
 LIMIT = "Refunds and credits of more than $25.00 for one customer in one day need a person."
+AGAIN = "The same action was already done in this session."
 Work = Callable[..., Session]
 
 
@@ -53,6 +54,7 @@ def work(monkeypatch: pytest.MonkeyPatch, cast: Cast, shop: Shop) -> Work:
     def run(ticket: str, *steps: object) -> Session:
         # Money is told of before the work ends, in other words each time.
         told = ToolCall("send_reply", {"body": f"This is answer {len(script) + 1}."}, "The customer has to know.")
+        models.Ticket.objects.filter(ref=ticket).update(body=wish_for(steps))
         script.append(ScriptedPlanner([*look_ups(steps), *steps, told, DONE]))
         session = start_session(agent=agent, subject_id=ticket, actor="user:bob")
         work_until_quiet()
@@ -60,6 +62,16 @@ def work(monkeypatch: pytest.MonkeyPatch, cast: Cast, shop: Shop) -> Work:
         return session
 
     return run
+
+
+def wish_for(steps: Sequence[object]) -> str:
+    """Return what the customer writes: that they want exactly this money."""
+    sums = {"issue_refund": "a refund", "issue_credit": "a goodwill credit"}
+    return "\n".join(
+        f"Please give me {sums[step.tool]} of ${step.arguments['amount_minor'] / 100:.2f}."
+        for step in steps
+        if isinstance(step, ToolCall) and step.tool in sums and isinstance(step.arguments, dict)
+    )
 
 
 def look_ups(steps: Sequence[object]) -> list[ToolCall]:
@@ -129,6 +141,13 @@ def test_more_than_the_limit_asks(work: Work, call: ToolCall) -> None:
     )
 
 
+def same_order_again(first: ToolCall, second: ToolCall, tickets: Sequence[str]) -> bool:
+    """Return whether one session gives money twice for the same thing, which asks whatever the amount is."""
+    given = [call.arguments for call in (first, second) if isinstance(call.arguments, dict)]
+    same = len({(call.get("order_id"), call["payment_method_id"]) for call in given}) == 1
+    return same and first.tool == second.tool and len(tickets) == 1
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -151,7 +170,7 @@ def test_sums_of_a_day_count_together(
         assert work("T-1", first).status == "finished"
         session = work("T-2", second)
     assert session.status == "waiting_approval"
-    assert asked() == [(second.tool, [LIMIT])]
+    assert asked() == [(second.tool, [AGAIN, LIMIT] if same_order_again(first, second, tickets) else [LIMIT])]
     assert len(given()) == 1
     assert moved() == [("customer:dana", first.arguments["amount_minor"])]  # type: ignore[index]
 

@@ -54,7 +54,8 @@ def run(monkeypatch: pytest.MonkeyPatch, cast: Cast, *steps: ToolCall | FinalAns
     role = replace(ROLE, playbook=lambda: ScriptedPlanner(steps))
     monkeypatch.setattr(roles, "all_roles", lambda: (role,))
     agent = employ_agent(tenant_id=cast.tenant.pk, role=role, name="Support", actor="user:bob")
-    models.Ticket.objects.update(taken_at=datetime(2026, 11, 1, tzinfo=UTC))
+    words = "My mug arrived broken. Please refund $20.00 for order #W1."
+    models.Ticket.objects.update(taken_at=datetime(2026, 11, 1, tzinfo=UTC), body=words)
     session = start_session(agent=agent, subject_id="T-1", actor="user:bob")
     work_until_quiet()
     return now(session)
