@@ -332,7 +332,7 @@ WORLDS: Mapping[str, World] = {
         forbidden="issue_credit",
         barriers=frozenset({
             "bounded.without_limits", "flow.amount", "flow.composed", "flow.foreign", "flow.parts", "flow.reference", "flow.repeated",
-            "flow.sibling", "flow.steered", "flow.target", "flow.unplanned", "irreversible", "tenant.not-here",
+            "flow.steered", "flow.target", "flow.unplanned", "irreversible", "tenant.not-here",
             "threshold.issue_credit.1", "threshold.issue_refund.1", "tool.frozen",
         }),  # fmt: skip
     )

@@ -175,6 +175,8 @@ def test_many_new_targets_pause_the_session(toy: Toy, agent: Agent, cast: Cast, 
     assert resume(session).status == "finished"
 
 
+# The words of the request: what text by others may have brought about asks a person in any case.
+ASKED = note("Please pay.")
 SAYS = Flow("toy", results={"": Field(Trust.THIRD, Kind.TEXT)}, arguments={"": Argument(Kind.LABEL)})
 SENDS = Flow("toy", sends=Sends.OUTSIDE, arguments={"": Argument(Kind.LABEL)}, results={})
 
@@ -199,14 +201,14 @@ def sender(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> RoleSpec:
 
 
 def test_a_new_way_out_after_text_by_others_pauses(toy: Toy, sender: RoleSpec, agent: Agent, cast: Cast) -> None:
-    session = work(toy, agent, LOOK, TELL, note("again"), DONE)
+    session = work(toy, agent, LOOK, ASKED, note("Please pay"), DONE)
     told = paused_for(session)
     assert told["reason"] == (
         "note would send something where it never sent anything before, after text by others was read."
     )
     assert "w-1" not in f"{told['signs']} {told['reason']}", "the target stands in no fact"
     assert resume(session).status == "finished"
-    assert toy.notes == ["Told the customer.", "again"]
+    assert toy.notes == ["Please pay.", "Please pay"]
 
 
 def test_a_way_out_without_text_by_others_does_not(toy: Toy, sender: RoleSpec, agent: Agent, cast: Cast) -> None:
@@ -215,7 +217,7 @@ def test_a_way_out_without_text_by_others_does_not(toy: Toy, sender: RoleSpec, a
 
 def test_a_known_way_out_does_not(toy: Toy, sender: RoleSpec, agent: Agent, cast: Cast) -> None:
     made(cast, "note", timedelta(days=9), target="subject:w-1")
-    assert work(toy, agent, LOOK, TELL, DONE).status == "finished"
+    assert work(toy, agent, LOOK, ASKED, DONE).status == "finished"
 
 
 def test_a_person_who_decides_about_a_new_way_out_has_seen_it(
