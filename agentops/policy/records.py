@@ -30,6 +30,8 @@ _FITS: dict[Kind, frozenset[Kind]] = {
 
 _EXACT = frozenset({Kind.SECRET, Kind.CODE})
 _NAMES = frozenset({Kind.TARGET, Kind.REF})
+_OWN_WAY = _EXACT | _NAMES | {Kind.AMOUNT}
+"""Kinds whose values are compared in a way of their own; all others are compared in one way."""
 
 
 def key_of(value: Any, kind: Kind) -> Key | None:
@@ -106,8 +108,12 @@ class Records:
             fitting = self._fitting[known] = [
                 (kind, found) for (kind, of), found in self._sets.items() if _fits(kind, of, argument)
             ]
+        written: dict[Kind | None, Key | None] = {}
         for kind, found in fitting:
-            key = _looked_up(value, kind)
+            way = kind if kind in _OWN_WAY else None
+            if way not in written:
+                written[way] = _looked_up(value, kind)
+            key = written[way]
             if key is not None and (where := found.keys.get(key)) is not None:
                 return where
         return None
