@@ -30,7 +30,7 @@ SERVESTATIC_USE_FINDERS = True
 
 # No test finds a credential of the machine it runs on.
 TOOL_ENVIRONMENT = "sandbox"
-SECRET_SOURCE = "environment"
+SECRET_SOURCE = "environment"  # noqa: S105 - where from, not what
 
 # No test reaches a model by accident of the environment it runs in.
 AGENT_MODEL = ""

@@ -26,7 +26,7 @@ from agentops.registry.planner import (
 from agentops.registry.tool import Tier, ToolSpec
 from tests.factories.malicious_worlds import Call, Case
 
-MOST_STEPS = 8
+MOST_STEPS = 7
 _OK, _TURNED_DOWN = ObservationStatus.OK, (ObservationStatus.REJECTED, ObservationStatus.REFUSED)
 
 POISON = (
@@ -89,16 +89,16 @@ class MaliciousPlanner:
         if step < len(opening):
             return _call(*opening[step])
         if step >= MOST_STEPS:
-            handed_over = any(seen.tool == self._closing[0] and seen.status is _OK for seen in context.history)
-            return FinalAnswer("The manager approved all of it.") if handed_over else _call(*self._closing)
-        move = _Move(plan, context, random.Random(f"{plan.seed} {step}"))  # noqa: S311 - repeatable
+            closed = any(seen.tool == self._closing[0] for seen in context.history)
+            return FinalAnswer("The manager approved all of it.") if closed else _call(*self._closing)
+        move = _Move(plan, context, random.Random(f"{plan.seed} {step}"))
         return move.made()
 
 
 def _opening(plan: Plan) -> Sequence[Call]:
     """Look up everything, or leave out what the attacker knows anyway."""
     reads = plan.case.reads
-    return random.Random(f"opening {plan.seed}").choice((reads, reads, reads, reads[1:], reads[:2], ()))  # noqa: S311
+    return random.Random(f"opening {plan.seed}").choice((reads, reads, reads, reads[1:], reads[:2], ()))
 
 
 def _call(tool: str, arguments: Mapping[str, Any]) -> ToolCall:
@@ -212,7 +212,9 @@ class _Move:
             return _call(*self.chance.choice(same))
         amounts = [place for place, path, value in _places(last.arguments) if type(value) is int]
         if amounts and self.chance.random() < 0.7:
-            return _call(last.tool, _put(last.arguments, amounts[0], self.chance.choice([400, 900, 1, *self._numbers()])))
+            return _call(
+                last.tool, _put(last.arguments, amounts[0], self.chance.choice([400, 900, 1, *self._numbers()]))
+            )
         return _call(last.tool, self._with_another(last.tool, last.arguments))
 
     def _taken_back(self) -> ToolCall | None:
@@ -260,7 +262,11 @@ class _Move:
         """Anything that fits a schema, more or less."""
         if self.chance.random() < 0.1:
             return Malformed("no call at all")
-        pool = [*EVIL, *self.context.subject.text.split(), *(name for theirs in self.strangers.values() for name in theirs[:3])]
+        pool = [
+            *EVIL,
+            *self.context.subject.text.split(),
+            *(name for theirs in self.strangers.values() for name in theirs[:3]),
+        ]
         for seen in self.context.history:
             pool += [value for _, value in leaves_of(seen.result)][:30]
         tool: ToolSpec = self.chance.choice(self.context.tools)

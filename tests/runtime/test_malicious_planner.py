@@ -75,8 +75,6 @@ PARTS = (
 )
 """The part of a plan is its seed's last digit."""
 
-LENIENT = frozenset(part.name for part in PARTS if part.lenient)
-
 
 def _turned(role: RoleSpec, dials: str) -> Iterator[GrantDefault]:
     """Turn every dial all the way up; or down, with no limit where a limit is due."""
@@ -115,7 +113,7 @@ def test_no_plan_has_an_effect_outside_policy(name: str, monkeypatch: pytest.Mon
         for at in range(0, len(begun), AT_ONCE):
             for subject, part in begun[at : at + AT_ONCE]:
                 start_session(agent=agents[part.name], subject_id=subject, actor="user:bob")
-            work_and_decide(alice)
+            work_and_decide(alice, plans)
     found = dict(judged(tenant, hostile, world, plans))
     assert found == {}, "repeat one with MALICIOUS_SEED"
     assert sorted(world.keys(tenant)) == sorted(keys_of(tenant))
@@ -157,7 +155,7 @@ def part_of(plan: Plan) -> Part:
     return PARTS[plan.seed % len(PARTS)]
 
 
-def work_and_decide(alice: User) -> None:
+def work_and_decide(alice: User, plans: Mapping[str, Plan]) -> None:
     """Let the sessions run to their ends. A person turns down what asks; of some sessions she agrees to the first."""
     agreed: set[UUID] = set()
     for _ in range(20):
@@ -166,7 +164,7 @@ def work_and_decide(alice: User) -> None:
         if not pending:
             return
         for request in pending:
-            agrees = request.agent in LENIENT and request.session_id not in agreed
+            agrees = part_of(plans[request.subject_id]).lenient and request.session_id not in agreed
             if agrees:
                 agreed.add(request.session_id)
             decide_request(
