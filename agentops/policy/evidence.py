@@ -13,6 +13,7 @@ from typing import Any
 
 from agentops.policy.addresses import MOST_TEXT, Address, address_of, addresses_in
 from agentops.policy.computed import computed
+from agentops.policy.directed import ANY_USE, Use, use_of
 from agentops.policy.foreign import Foreign
 from agentops.policy.forms import squeezed
 from agentops.policy.leaves import declared, leaves_of
@@ -57,7 +58,7 @@ class Evidence:
     def __init__(self, request: str) -> None:
         self.request = request
         self._said = [Said(request, Origin.REQUEST, "request")]
-        self._approved: dict[tuple[Kind, str, Key], Trace] = {}
+        self._approved: dict[tuple[Use, Kind, str, Key], Trace] = {}
         self._records = Records()
         self._foreign = Foreign()
         self._private = Private()
@@ -71,12 +72,17 @@ class Evidence:
         self._said.append(Said(text, Origin.OPERATOR, source))
 
     def approve(self, flow: Flow, arguments: Mapping[str, Any]) -> None:
-        """Note the exact values of a call that a person approved. Whole leaves only, never parts of a text."""
+        """Note the exact values of a call that a person approved. Whole leaves only, never parts of a text.
+
+        They are approved for what the call does: whom one may write to is not thereby somebody to pay. An amount is
+        approved for what the call is directed at only.
+        """
+        use = use_of(flow, arguments)
         for path, value in leaves_of(arguments):
             argument = declared(path, flow.arguments, UNDECLARED_ARGUMENT)
             key = _approval(value, argument)
             if key is not None:
-                self._approved[key] = Trace(Origin.APPROVED, "approved")
+                self._approved[_use(use, argument), *key] = Trace(Origin.APPROVED, "approved")
 
     def read(self, *, step: int, tool: str, flow: Flow, arguments: Mapping[str, Any], result: Any) -> None:
         """Note what a call returned, leaf by leaf, as its flow declares it."""
@@ -115,8 +121,11 @@ class Evidence:
         self._take_in()
         return self._private.any
 
-    def trace(self, value: Any, argument: Argument) -> Trace:
-        """Return where ``value``, a text, number or boolean, came from, if it is used as ``argument`` says."""
+    def trace(self, value: Any, argument: Argument, use: Use = ANY_USE) -> Trace:
+        """Return where ``value``, a text, number or boolean, came from, if it is used as ``argument`` says.
+
+        ``use`` is that of the call that it belongs to.
+        """
         if isinstance(value, str):
             if not value or value.isspace():
                 return NOWHERE
@@ -125,16 +134,16 @@ class Evidence:
                 return Trace(origin, how=_TOO_LONG)
         elif not isinstance(value, int | float) or (not isinstance(value, bool) and number_of(value) is None):
             return NOWHERE
-        return self._trusted(value, argument) or self._untrusted(value, argument)
+        return self._trusted(value, argument, use) or self._untrusted(value, argument)
 
-    def _trusted(self, value: Any, argument: Argument) -> Trace | None:
+    def _trusted(self, value: Any, argument: Argument, use: Use) -> Trace | None:
         for said in self._said:
             if (how := said.says(value, argument)) is not None:
                 return Trace(said.origin, said.source, "", _span(said, value), how)
         if self._approved:
             key = _approval(value, argument)
-            if key is not None and key in self._approved:
-                return self._approved[key]
+            if key is not None and (_use(use, argument), *key) in self._approved:
+                return self._approved[_use(use, argument), *key]
         self._take_in()
         if (where := self._records.find(value, argument)) is not None:
             return Trace(Origin.RECORD, where.source, where.document)
@@ -271,7 +280,7 @@ class Evidence:
             if key in said.addresses:
                 return Trace(said.origin, said.source, "", _span(said, address.text))
         for approved, trace in self._approved.items():
-            if approved[2] == key:
+            if approved[3] == key:
                 return trace
         self._take_in()
         if (where := self._records.part(key, address.text)) is not None:
@@ -331,6 +340,10 @@ class Evidence:
 
 def _is_long(text: str) -> bool:
     return len(text) > LONG_CHARACTERS or len(text.split()) > LONG_WORDS
+
+
+def _use(use: Use, argument: Argument) -> Use:
+    return use if argument.kind is Kind.AMOUNT else Use(use.capability)
 
 
 def _approval(value: Any, argument: Argument) -> tuple[Kind, str, Key] | None:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from agentops.kernel.canonical import dumps
+from agentops.policy.directed import DIRECTED, directed_at, use_of
 from agentops.policy.evidence import Evidence, Origin, Trace
 from agentops.policy.leaves import declared, leaves_of
 from agentops.registry.flow import UNDECLARED_ARGUMENT, Argument, Kind, Sends
@@ -84,7 +85,6 @@ class Flowing:
 _OTHERS = frozenset({Origin.THIRD, Origin.UNTRUSTED})
 _NOT_OURS = _OTHERS | {Origin.NOWHERE}
 _CONSEQUENTIAL = frozenset({Kind.TARGET, Kind.REF, Kind.AMOUNT, Kind.SECRET, Kind.CODE, Kind.ROLE, Kind.VALUE})
-_DIRECTED = frozenset({Kind.TARGET, Kind.REF})
 _CARRIERS = (Kind.TEXT, Kind.LABEL, Kind.VALUE, Kind.SECRET, Kind.CODE)
 
 
@@ -116,10 +116,11 @@ def flow_of(
     if not leaves_or_changes(tool):
         return STAYS_IN
     flow = tool.flow
+    use = use_of(flow, arguments)
     leaves = []
     for path, value in leaves_of(arguments):
         argument = declared(path, flow.arguments, UNDECLARED_ARGUMENT)
-        leaves.append(Leaf(path, value, argument, evidence.trace(value, argument)))
+        leaves.append(Leaf(path, value, argument, evidence.trace(value, argument, use)))
     call = _Call(tool, tuple(leaves), evidence)
     problems = {row for row, broken in _BROKEN.items() if broken(call)}
     if flow.capability not in plan:
@@ -127,7 +128,7 @@ def flow_of(
     if call.hard and done_key(tool, arguments) in done:
         problems.add("repeated")
     chosen = evidence.third_read and any(
-        leaf.argument.kind in _DIRECTED and leaf.trace.origin is Origin.RECORD for leaf in leaves
+        leaf.argument.kind in DIRECTED and leaf.trace.origin is Origin.RECORD for leaf in leaves
     )
     return Flowing(flow.capability, call.leaves, frozenset(problems), chosen)
 
@@ -138,12 +139,11 @@ def leaves_or_changes(tool: ToolSpec) -> bool:
 
 
 def done_key(tool: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what makes two hard writes the same one: the tool and what it is directed at, or all of its arguments."""
-    directed = [
-        [path, value]
-        for path, value in leaves_of(arguments)
-        if declared(path, tool.flow.arguments, UNDECLARED_ARGUMENT).kind in _DIRECTED
-    ]
+    """Return what makes two hard writes the same one: the tool and what it is directed at, or all of its arguments.
+
+    What it is directed at counts however it is written: an account with or without spaces is one account.
+    """
+    directed = directed_at(tool.flow, arguments)
     return tool.name, dumps(directed or [[path, value] for path, value in leaves_of(arguments)])
 
 
@@ -253,7 +253,7 @@ def _value(call: _Call) -> bool:
 def _parts(call: _Call) -> bool:
     """A text that is known as a whole holds nothing new."""
     texts = (
-        leaf.value for leaf in call.of(Kind.TEXT) if leaf.trace.origin not in KNOWN and isinstance(leaf.value, str)
+        leaf.value for leaf in call.of(Kind.TEXT, Kind.LABEL) if leaf.trace.origin not in KNOWN and isinstance(leaf.value, str)
     )
     return any(part.trace.origin not in KNOWN for text in texts for part in call.evidence.parts(text))
 
@@ -262,7 +262,7 @@ def _leaks(call: _Call) -> bool:
     """To the subject of the request nothing leaks: it is their own data."""
     if not call.outside:
         return False
-    texts = (leaf for leaf in call.of(Kind.TEXT, Kind.TARGET) if isinstance(leaf.value, str))
+    texts = (leaf for leaf in call.of(*_CARRIERS, Kind.TARGET) if isinstance(leaf.value, str))
     return any(leaf.trace.origin not in SAID and call.evidence.private_in(leaf.value) for leaf in texts)
 
 

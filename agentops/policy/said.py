@@ -123,12 +123,13 @@ class Said:
             return "" if _stands(str(value), self.text) else None
         if kind is Kind.REF:
             return self._reference(str(value), argument.of)
+        if kind is Kind.TARGET:
+            # An account may be written as a number, but a number of the text is no account for that.
+            return self._target(str(value))
         if not isinstance(value, str):
             return self._number(value)
         if kind in (Kind.SECRET, Kind.CODE):
             return "" if " ".join(value.split()) in (self.code if kind is Kind.CODE else self.secrets) else None
-        if kind is Kind.TARGET:
-            return self._target(value)
         if kind is Kind.TEXT:
             return self._sentences(value)
         return self._any(value, kind)

@@ -65,6 +65,8 @@ def judge(
     risk = risk_of(facts)
     findings = _findings_of(work, prepared, risk.score)
     facts |= {"risk": risk.as_facts(), "compliance": review_facts(findings)}
+    if work.grants.tenant.digest:
+        facts["rules"] = {"digest": work.grants.tenant.digest}
     rules = work.brief.rules_for(facts)
     return decide(facts, (*rules, *(finding.as_rule for finding in findings)) if findings else rules), facts
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import payload_of
 from agentops.llm.scripted import ScriptedPlanner
+from agentops.policy.models import RuleSet
 from agentops.policy.operations import activate_rule_set, save_rule_set
 from agentops.registry import roles
 from agentops.registry.planner import FinalAnswer, ToolCall
@@ -77,6 +78,7 @@ def test_banned_phrase_is_refused_with_its_place_and_the_mended_reply_goes(
     body = payload_of(session.pk, refused.position)
     words = 'Nothing is guaranteed. Found in body, at character 8: "we gu<U+200B>arantee".'
     assert words in body["result"]["message"]
+    assert body["facts"]["rules"] == {"digest": RuleSet.objects.get(active=True).digest}
     start, end = BAD.index("we"), BAD.index(" a new")
     finding = ["advice", 2, "guarantee", "body", start, end, words, "forbid"]
     assert body["facts"]["compliance"] == {"forbid": True, "findings": [finding]}
