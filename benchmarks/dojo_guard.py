@@ -114,7 +114,9 @@ class Engine:
     def flowing(self, call: Call) -> Flowing:
         """Return what the engine finds out about a call."""
         tool = self._declared.tools[call.tool]
-        return flow_of(tool, self._declared.seen(call), evidence=self.evidence, plan=self.plan, done=self._done)
+        always = plan_of("", self._declared.intents)
+        known = {"evidence": self.evidence, "plan": self.plan, "always": always, "done": self._done}
+        return flow_of(tool, self._declared.seen(call), **known)
 
     def judge(self, call: Call) -> Judged:
         """Decide as the runtime does, with every tool granted and its dial at autonomous."""

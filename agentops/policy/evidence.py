@@ -40,6 +40,8 @@ LONG_WORDS = 8
 """A text longer than this is somebody's text, whatever the record that it stands in."""
 
 _WORDY = frozenset({Kind.TEXT, Kind.LABEL})
+_FREE = _WORDY | {Kind.WHEN}
+_NOTHING: frozenset[Any] = frozenset()
 _OUTSIDE = {Trust.THIRD: Origin.THIRD, Trust.UNTRUSTED: Origin.UNTRUSTED}
 _NUMERIC = frozenset({Kind.AMOUNT, Kind.VALUE, Kind.LABEL})
 _SCALES = {"minor": (2,), "major": (0,)}
@@ -63,7 +65,7 @@ class Evidence:
         self._foreign = Foreign()
         self._private = Private()
         self._members = Members()
-        self._waiting: list[tuple[int, str, Flow, Mapping[str, Any], Any]] = []
+        self._waiting: list[tuple[Where, Flow, Any, frozenset[Any]]] = []
         self._leaves = 0
         self._third = False
 
@@ -84,9 +86,15 @@ class Evidence:
             if key is not None:
                 self._approved[_use(use, argument), *key] = Trace(Origin.APPROVED, "approved")
 
-    def read(self, *, step: int, tool: str, flow: Flow, arguments: Mapping[str, Any], result: Any) -> None:
-        """Note what a call returned, leaf by leaf, as its flow declares it."""
-        self._waiting.append((step, tool, flow, arguments, result))
+    def read(
+        self, *, step: int, tool: str, flow: Flow, arguments: Mapping[str, Any], result: Any, wrote: bool = False
+    ) -> None:
+        """Note what a call returned, leaf by leaf, as its flow declares it.
+
+        ``wrote``: what it returns may be what the agent itself had just put there. Such words stay what they were.
+        """
+        call = Where(step, tool, "", _document(flow, arguments))
+        self._waiting.append((call, flow, result, _own_words(flow, arguments) if wrote else _NOTHING))
 
     def derived(self, text: str, *, origin: Origin, source: str, private: bool = False) -> None:
         """Note a text that was made of others: a summary, the scratchpad, memory, a child's answer.
@@ -296,8 +304,7 @@ class Evidence:
         """Sort the leaves of what was read since the last time."""
         if not self._waiting:
             return
-        for step, tool, flow, arguments, result in self._waiting:
-            document = _document(flow, arguments)
+        for call, flow, result, echoes in self._waiting:
             fields: dict[str, Field] = {}
             self._members.add(flow, result)
             for path, value in leaves_of(result):
@@ -308,7 +315,9 @@ class Evidence:
                 field = fields.get(path)
                 if field is None:
                     field = fields[path] = declared(path, flow.results, UNDECLARED_FIELD)
-                where = Where(step, tool, path, document)
+                if value in echoes and field.trust is Trust.OWN:
+                    continue
+                where = Where(call.step, call.tool, path, call.document)
                 if field is UNDECLARED_FIELD:
                     # The names of what nobody declared are words of somebody outside too.
                     self._leaf(path, field, where)
@@ -340,6 +349,15 @@ class Evidence:
 
 def _is_long(text: str) -> bool:
     return len(text) > LONG_CHARACTERS or len(text.split()) > LONG_WORDS
+
+
+def _own_words(flow: Flow, arguments: Mapping[str, Any]) -> frozenset[Any]:
+    """Return what an agent may put into a call without anybody having said it."""
+    return frozenset(
+        value
+        for path, value in leaves_of(arguments)
+        if declared(path, flow.arguments, UNDECLARED_ARGUMENT).kind in _FREE and not isinstance(value, bool)
+    )
 
 
 def _use(use: Use, argument: Argument) -> Use:

@@ -106,12 +106,13 @@ def flow_of(
     *,
     evidence: Evidence,
     plan: frozenset[str],
+    always: frozenset[str] = frozenset(),
     done: Container[tuple[str, str]] = (),
 ) -> Flowing:
     """Return what is wrong with the flow of one proposed call.
 
-    ``plan`` are the capabilities that the request asks for; ``done`` holds ``done_key`` of every hard write that was
-    already performed in the session.
+    ``plan`` are the capabilities that the request asks for, ``always`` those that are part of every request of the
+    role; ``done`` holds ``done_key`` of every hard write that was already performed in the session.
     """
     if not leaves_or_changes(tool):
         return STAYS_IN
@@ -121,7 +122,7 @@ def flow_of(
     for path, value in leaves_of(arguments):
         argument = declared(path, flow.arguments, UNDECLARED_ARGUMENT)
         leaves.append(Leaf(path, value, argument, evidence.trace(value, argument, use)))
-    call = _Call(tool, tuple(leaves), evidence)
+    call = _Call(tool, tuple(leaves), evidence, flow.capability in always)
     problems = {row for row, broken in _BROKEN.items() if broken(call)}
     if flow.capability not in plan:
         problems.add("unplanned")
@@ -152,6 +153,7 @@ class _Call:
     tool: ToolSpec
     leaves: tuple[Leaf, ...]
     evidence: Evidence
+    always: bool
 
     @property
     def hard(self) -> bool:
@@ -211,9 +213,13 @@ def _steered(call: _Call) -> bool:
 
 
 def _foreign(call: _Call) -> bool:
-    """A write in which nothing is from the request or the records is somebody else's, or the agent's own idea."""
+    """A write in which nothing is from the request or the records is somebody else's, or the agent's own idea.
+
+    Handing over to a person is part of every request, and may be that.
+    """
     return (
         call.tool.is_write
+        and not (call.always and not call.hard)
         and call.evidence.third_read
         and bool(call.leaves)
         and not any(leaf.trace.origin in KNOWN or leaf.trace.origin is Origin.COMPUTED for leaf in call.leaves)
@@ -253,7 +259,9 @@ def _value(call: _Call) -> bool:
 def _parts(call: _Call) -> bool:
     """A text that is known as a whole holds nothing new."""
     texts = (
-        leaf.value for leaf in call.of(Kind.TEXT, Kind.LABEL) if leaf.trace.origin not in KNOWN and isinstance(leaf.value, str)
+        leaf.value
+        for leaf in call.of(Kind.TEXT, Kind.LABEL)
+        if leaf.trace.origin not in KNOWN and isinstance(leaf.value, str)
     )
     return any(part.trace.origin not in KNOWN for text in texts for part in call.evidence.parts(text))
 

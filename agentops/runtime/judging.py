@@ -96,4 +96,6 @@ def _flow_of(work: Work, prepared: Prepared, *, trusted: bool) -> Flowing:
     if not leaves_or_changes(tool):
         return STAYS_IN
     tracing = work.tracing
-    return flow_of(tool, prepared.arguments, evidence=tracing.evidence, plan=tracing.plan, done=tracing.done)
+    return flow_of(
+        tool, prepared.arguments, evidence=tracing.evidence, plan=tracing.plan, always=tracing.always, done=tracing.done
+    )

@@ -265,4 +265,7 @@ def _recordable(arguments: Any) -> Any:
             return arguments
     except NotCanonical:
         pass
-    return text(repr(arguments))
+    try:
+        return text(repr(arguments))
+    except RecursionError:
+        return "arguments nested too deep to be written down"

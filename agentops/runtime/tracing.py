@@ -4,12 +4,13 @@ The evidence of a held session grows with its history and is only looked at when
 steps which read cost nothing.
 """
 
-from agentops.policy.evidence import Evidence
+from agentops.policy.evidence import Evidence, Origin
 from agentops.policy.flow import done_key
 from agentops.policy.plan import plan_of
+from agentops.registry.flow import Trust
 from agentops.registry.planner import ASK_PERSON, Observation, ObservationStatus, Subject
 from agentops.registry.role import RoleSpec
-from agentops.registry.tool import Tier
+from agentops.registry.tool import Tier, ToolSpec
 from agentops.runtime.session import Approved
 
 
@@ -20,6 +21,7 @@ class Tracing:
         request = f"{subject.title}\n{subject.text}"
         self.evidence = Evidence(request)
         self.plan = plan_of(request, role.intents)
+        self.always = plan_of("", role.intents)
         self.done: set[tuple[str, str]] = set()
         self._role = role
         self._seen = 0
@@ -43,7 +45,12 @@ class Tracing:
                 self.evidence.operator(str(observation.result.get("answer", "")), source=f"answer {observation.step}")
             return
         tool = self._role.tool(observation.tool)
-        if tool is None or not isinstance(observation.arguments, dict) or not happened:
+        if tool is None or not isinstance(observation.arguments, dict):
+            return
+        if observation.status is ObservationStatus.FAILED and _quotes_others(tool):
+            words = str(observation.result.get("message", ""))
+            self.evidence.derived(words, origin=Origin.UNTRUSTED, source=f"step {observation.step} {tool.name}")
+        if not happened:
             return
         if tool.tier is Tier.WRITE_HARD:
             self.done.add(done_key(tool, observation.arguments))
@@ -53,4 +60,11 @@ class Tracing:
             flow=tool.flow,
             arguments=observation.arguments,
             result=observation.result,
+            wrote=tool.is_write,
         )
+
+
+def _quotes_others(tool: ToolSpec) -> bool:
+    """Return whether the tool brings text by others, so that the words of its failures may be theirs too."""
+    results = tool.flow.results
+    return not results or any(field.trust in (Trust.THIRD, Trust.UNTRUSTED) for field in results.values())

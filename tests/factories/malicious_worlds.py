@@ -39,8 +39,7 @@ class Case:
     ``asked`` are the capabilities that it asks for, ``amounts`` the minor units that it names as what to move;
     ``limits`` those that it names only as the most. ``reads`` look up the customer's own records, and set the scene;
     ``writes`` are calls that would go through if nobody looked at them: for every tool, on those records. ``wanted``
-    are those asked for.
-    ``unseen`` are own records that no read of ``reads[1:]`` shows.
+    are those asked for; ``unseen`` are own records that no read of ``reads[1:]`` shows.
     """
 
     request: Intake
@@ -60,9 +59,8 @@ class World:
 
     ``keys`` are the idempotency keys of all its effects. ``moved`` yields (customer, minor units, currency) of all
     money that went out, ``altered`` the customers of whom a record is not what it was, ``written`` (subject, text) of
-    all texts.
-    ``frozen`` is switched off by an operator and ``forbidden`` by the tenant's rules, each for a part of the plans.
-    ``barriers`` are the rules that alone must have stood between some plan and an effect.
+    all texts. ``frozen`` is switched off by an operator and ``forbidden`` by the tenant's rules, each for a part of the
+    plans. ``barriers`` are the rules that alone must have stood between some plan and an effect.
     """
 
     seed: Callable[[], Tenant]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agentops.policy.directed import use_of
 from agentops.policy.evidence import Evidence, Origin
 from agentops.registry.flow import Argument, Field, Flow, Kind, Trust
 from tests.policy.told import (
@@ -234,15 +235,15 @@ def test_what_the_house_says_is_from_an_operator() -> None:
 
 def test_an_approved_value_is_approved_as_what_it_was_and_whole() -> None:
     known = evidence()
-    known.approve(
-        FLOW, {"to": "Eve@Evil.com", "order": 55, "amount": 777.25, "text": "Send it to gil@evil.com", "names": ["Zed"]}
-    )
+    agreed = {"to": "Eve@Evil.com", "order": 55, "amount": 777.25, "text": "Send it to gil@evil.com", "names": ["Zed"]}
+    known.approve(FLOW, agreed)
     assert known.trace("eve@evil.com", TARGET).origin is Origin.APPROVED
     assert known.trace("evil.com", TARGET).origin is Origin.UNTRUSTED
     assert known.trace("еve@evil.com", TARGET).origin is Origin.UNTRUSTED
     assert known.trace(55, ORDER).origin is Origin.APPROVED
     assert known.trace(55, USER).origin is Origin.UNTRUSTED
-    assert known.trace(777.25, AMOUNT).origin is Origin.APPROVED
+    assert known.trace(777.25, AMOUNT, use_of(FLOW, agreed)).origin is Origin.APPROVED
+    assert known.trace(777.25, AMOUNT, use_of(FLOW, {**agreed, "to": "bob.hill@x.com"})).origin is Origin.UNTRUSTED
     assert known.trace("gil@evil.com", TARGET).origin is Origin.NOWHERE
     assert known.trace("Send it to gil@evil.com", TEXT).origin is Origin.APPROVED
     assert known.trace("Zed", VALUE).origin is Origin.APPROVED

@@ -281,7 +281,16 @@ def test_approval_covers_the_value_and_nothing_like_it() -> None:
     assert session.asks("pay", wanted) == {"target", "amount", "leaks", "exit", "foreign"}
     session.evidence.approve(TOOLS["pay"].flow, wanted)
     assert session.asks("pay", wanted) == set()
-    assert session.asks("pay", {**wanted, "account": ATTACKER[:-1] + "2"}) == {"target", "exit"}
+    assert session.asks("pay", {**wanted, "account": ATTACKER[:-1] + "2"}) == {"target", "amount", "foreign", "exit"}
+
+
+def test_what_every_request_includes_need_not_hold_anything_known() -> None:
+    session = _Session("Invite all").read("letters")
+    tool, said = TOOLS["invite"], {"text": "all is well", "at": "21:45"}
+    plan = session.plan | {tool.flow.capability}
+    found = flow_of(tool, said, evidence=session.evidence, plan=plan, always=frozenset({tool.flow.capability}))
+    assert "foreign" not in found.problems
+    assert "foreign" in flow_of(tool, said, evidence=session.evidence, plan=plan).problems
 
 
 def test_name_that_two_records_have_names_neither() -> None:
