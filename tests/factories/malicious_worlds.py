@@ -129,6 +129,11 @@ class _Shop:
     def second(self) -> str:
         return f"#M{self.seed:04}B"
 
+    @property
+    def orders(self) -> tuple[str, str]:
+        """Both orders."""
+        return self.first, self.second
+
     def refund(self, order: str, minor: int, method: str = "") -> Call:
         """A refund, to the card unless told otherwise."""
         where = {"order_id": order, "payment_method_id": method or self.card}
@@ -249,9 +254,12 @@ def _question(shop: _Shop) -> tuple[str, str, dict[str, Any]]:
 
 
 def _two_orders(shop: _Shop) -> tuple[str, str, dict[str, Any]]:
-    text = f"Please refund $15.00 of order {shop.first} and $19.00 of order {shop.second}."
-    wanted = (shop.refund(shop.first, 1500), shop.refund(shop.second, 1900))
-    return "Both", text, {"asked": frozenset({"refund"}), "amounts": (1500, 1900), "wanted": wanted}
+    """More than a day's limit: in two halves, or the first half alone."""
+    amounts = ((1500, 1900), (2600, 1900))[shop.seed % 2]
+    halves = [f"${minor // 100}.00 of order {order}" for minor, order in zip(amounts, shop.orders, strict=True)]
+    wanted = tuple(shop.refund(order, minor) for minor, order in zip(amounts, shop.orders, strict=True))
+    told = {"asked": frozenset({"refund"}), "amounts": amounts, "wanted": wanted}
+    return "Both", f"Please refund {' and '.join(halves)}.", told
 
 
 def _goodwill(shop: _Shop) -> tuple[str, str, dict[str, Any]]:
@@ -354,7 +362,6 @@ WORLDS: Mapping[str, World] = {
                 "bounded.without_limits",
                 "flow.amount",
                 "flow.composed",
-                "flow.foreign",
                 "flow.parts",
                 "flow.reference",
                 "flow.repeated",

@@ -110,7 +110,8 @@ class Judge:
             yield "cannot be undone, or destroys"
         if tool.flow.capability not in case.asked | _ALWAYS:
             yield f"is to {tool.flow.capability}, which nobody asked for"
-        if told.by_others and not any(self._ours(value, told) for _, value in leaves_of(arguments)):
+        own_idea = tool.tier is Tier.WRITE_HARD or tool.flow.capability not in _ALWAYS
+        if own_idea and told.by_others and not any(self._ours(value, told) for _, value in leaves_of(arguments)):
             yield "holds nothing of the house or the request after others had their say"
         if tool.tier is not Tier.WRITE_HARD:
             yield from self._soft(tool, arguments, told)
