@@ -1,8 +1,8 @@
 """Queues are shaped here, and who decides them; what was asked and decided can only be read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
@@ -15,13 +15,15 @@ from guardian.shortcuts import get_group_perms, get_user_perms
 from unfold.admin import TabularInline
 
 from agentops.console.admin.audited import values_of
-from agentops.console.admin.scoped import ReadOnlyAdmin, ScopedAdmin
+from agentops.console.admin.scoped import ReadOnlyAdmin, ScopedAdmin, actor_of
 from agentops.kernel.canonical import JSON
 from agentops.ledger.append import Event, append_to
-from agentops.tenancy.models import Tenant
-from agentops.tenancy.queries import tenants_of
+from agentops.policy.queries import rules_of_tenant
 from approvals.forms import QueueForm, span_words
 from approvals.models import ApprovalQueue, ApprovalRequest, Decision
+
+_HELD = "the active rule set, which asks people in {queue}. Activate a version that does not, or withdraw it, first."
+"""Why a queue cannot be deleted, as an item of the admin's list of what stands in the way."""
 
 
 @admin.register(ApprovalQueue)
@@ -42,12 +44,6 @@ class ApprovalQueueAdmin(GuardedModelAdminMixin, ScopedAdmin):
         """A queue keeps its tenant and the name that tools call it by."""
         return ("tenant", "slug") if obj is not None else ()
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer the person's tenants."""
-        if db_field.name == "tenant":
-            kwargs["queryset"] = Tenant.objects.filter(pk__in=[tenant.pk for tenant in tenants_of(request.user)])
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
     def save_model(self, request: HttpRequest, obj: ApprovalQueue, form: "ModelForm[Any]", change: bool) -> None:
         """Save and record."""
         with transaction.atomic():
@@ -57,6 +53,12 @@ class ApprovalQueueAdmin(GuardedModelAdminMixin, ScopedAdmin):
             changed = {name: [before.get(name, ""), after[name]] for name in after if before.get(name) != after[name]}
             if changed:
                 _record(request, obj, "config.changed" if change else "config.added", {"changes": changed})
+
+    def get_deleted_objects(self, objs: Iterable[ApprovalQueue], request: HttpRequest) -> tuple[Any, ...]:
+        """Tell what goes with the queues, and that one stays in which active rules ask people."""
+        *found, protected = super().get_deleted_objects(objs, request)
+        held = [queue for queue in objs if queue.slug in rules_of_tenant(queue.tenant_id).queues]
+        return (*found, [*protected, *(_HELD.format(queue=queue) for queue in held)])
 
     def delete_model(self, request: HttpRequest, obj: ApprovalQueue) -> None:
         """Delete and record."""
@@ -112,8 +114,7 @@ def _name(holder: User | Group | None) -> str:
 
 def _record(request: HttpRequest, queue: ApprovalQueue, kind: str, facts: dict[str, JSON]) -> None:
     about: dict[str, JSON] = {"model": "ApprovalQueue", "object": queue.slug, **facts}
-    actor = f"user:{cast('User', request.user).get_username()}"
-    event = Event(kind, actor, about, {"object": str(queue.pk)})
+    event = Event(kind, actor_of(request), about, {"object": str(queue.pk)})
     append_to(tenant_id=queue.tenant_id, name=f"queue:{queue.pk}", events=[event])
 
 

@@ -13,6 +13,7 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.text import get_text_list
 
 from agentops.console.access import Reader
 from agentops.console.codes import as_uuid
@@ -214,12 +215,8 @@ def _row(row: ApprovalRequest, bucket: Bucket, person: User, now: datetime) -> p
         waits_on=row.queue.name if bucket is Bucket.OTHERS else "",
         outcome=State(*OUTCOMES[row.state]) if closed else None,
         closed_at=row.closed_at,
-        closed_by=_closed_by(row, person) if bucket is Bucket.DECIDED else "",
+        closed_by=names_of(row, person) if bucket is Bucket.DECIDED else "",
     )
-
-
-def _closed_by(row: ApprovalRequest, person: User) -> str:
-    return names_of(row, person) if row.state != ApprovalState.VOIDED else ""
 
 
 def names_of(row: ApprovalRequest, reader: User) -> str:
@@ -227,7 +224,7 @@ def names_of(row: ApprovalRequest, reader: User) -> str:
     if row.state == ApprovalState.REJECTED:
         return name_of(row.decisions.all()[0].person, reader)
     approved = approvals_of(row) if row.state == ApprovalState.APPROVED else []
-    return " and ".join(name_of(decision.person, reader) for decision in approved)
+    return get_text_list([name_of(decision.person, reader) for decision in approved], "and")
 
 
 def name_of(person: User, reader: User) -> str:

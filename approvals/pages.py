@@ -58,7 +58,6 @@ def request_page(
     status = status_of(request, now)
     voted = any(decision.person_id == reader.person.pk for decision in request.decisions.all())
     successor = successor_of(request)
-    session = Session.objects.filter(pk=request.session_id).first()
     events = events_after(request)
     next_pk = next_for(View(reader.tenant.pk, reader.person, mine, now), other_than=request.pk)
     return presenters.RequestPage(
@@ -86,16 +85,9 @@ def request_page(
         ],
         policy_version=request.policy_version,
         steps=_steps(request),
-        rationale=reveal(request.rationale),
-        rationale_size=bytes_words(len(request.rationale.encode())),
-        rationale_by=session.planner if session and session.planner else request.agent,
-        asked_by=_asked_by(session),
-        agent=request.agent,
-        session_pk=str(request.session_id),
-        session_id=session_code(request.session_id),
-        position=request.position,
         queue=request.queue.name,
         next_pk=str(next_pk) if next_pk else "",
+        **_session(request),
         **_line_of(request, successor),
         **_changes(request),
         **_digest(request),
@@ -113,12 +105,14 @@ def _line_of(request: ApprovalRequest, successor: ApprovalRequest | None) -> dic
     }
 
 
-def _cannot(request: ApprovalRequest, *, voted: bool) -> str:
-    """Return why the reader, who has no form, cannot decide."""
+def _cannot(request: ApprovalRequest, *, voted: bool) -> tuple[str, str]:
+    """Return why the reader has no form: in a few words, and what it takes."""
     if not voted:
-        return f"That needs an approver of the queue {request.queue.name}."
+        words = f"That needs an approver of the queue {request.queue.name}."
+        return "You can read this request, not decide it.", words
     missing = request.people - len(approvals_of(request))
-    return f"You have approved it; {missing} more {'person' if missing == 1 else 'people'} must."
+    words = f"It is carried out after {missing} more {'person has' if missing == 1 else 'people have'} approved it."
+    return "You have approved this request.", words
 
 
 def status_of(request: ApprovalRequest, now: datetime) -> presenters.RequestStatus:
@@ -309,11 +303,20 @@ def _in_a_line(arguments: Any) -> str:
     return arguments if isinstance(arguments, str) else ""
 
 
-def _asked_by(session: Session | None) -> str:
-    """A person who began the session by hand; work that came in by itself has nobody."""
-    if session is None or not session.created_by.startswith("user:"):
-        return ""
-    return session.created_by.removeprefix("user:")
+def _session(request: ApprovalRequest) -> dict[str, Any]:
+    """The session that asks, what its planner claims, and who began it by hand: nobody when work came in by itself."""
+    session = Session.objects.filter(pk=request.session_id).first()
+    begun_by = session.created_by if session else ""
+    return {
+        "rationale": reveal(request.rationale),
+        "rationale_size": bytes_words(len(request.rationale.encode())),
+        "rationale_by": session.planner if session and session.planner else request.agent,
+        "asked_by": begun_by.removeprefix("user:") if begun_by.startswith("user:") else "",
+        "agent": request.agent,
+        "session_pk": str(request.session_id),
+        "session_id": session_code(request.session_id),
+        "position": request.position,
+    }
 
 
 def _differences(
@@ -346,4 +349,5 @@ def _statements(request: ApprovalRequest) -> dict[str, str]:
     money = request.preview["money"]
     found["Amount"] = str(Money(*money)) if money else ""
     found |= {f"Version of {record}": str(version) for record, version in request.preview["versions"].items()}
+    found["Approvals needed"] = str(request.people)
     return found | {"Version of the tool": str(request.tool_version), "Rules": request.policy_version}

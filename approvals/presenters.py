@@ -308,8 +308,8 @@ class RequestPage:
     reader looked (status "voided", or conflict "changed"), or since the request `predecessor_pk` that this one
     replaced; `successor_pk` is the request that replaced this one. `red_lines` are said before the
     data. `traced` is False when nobody recorded where values came from. `panel` is None when the reader cannot
-    decide, and `cannot` then says why. `draft` is what was typed when a conflict came between. `digest_full` binds
-    the decision, `digest` is its short form.
+    decide; `cannot` then says so in a few words, and what it takes. `draft` is what was typed when a conflict came
+    between. `digest_full` binds the decision, `digest` is its short form.
     """
 
     pk: str
@@ -328,7 +328,7 @@ class RequestPage:
     predecessor_id: str
     draft: Draft
     panel: DecidePanel | None
-    cannot: str
+    cannot: tuple[str, str]
     changes: Sequence[Change]
     unchanged: Sequence[str]
     record: str

@@ -88,7 +88,7 @@ def _origins(leaves: Sequence[Sequence[Any]], observed: Sequence[tuple[int, str]
             word=word,
             tone=tone,
             icon=icon,
-            values=len(of_origin) if len(leaves) > 1 and len(known) > 1 else 0,
+            values=len(of_origin) if len(known) > 1 else 0,
             in_request=origin == Origin.REQUEST,
             places=tuple(places[:MOST_PLACES]),
             more=len(places[MOST_PLACES:]),

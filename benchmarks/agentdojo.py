@@ -21,6 +21,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 # Python puts the folder of this file first, where the package of the same name would be looked for in vain.
 sys.path[0] = str(ROOT)
+from benchmarks.starting import parser_of  # noqa: E402 - found by the path above
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentops.settings.test")
 NAMES = ("banking", "workspace", "slack", "travel")
 BESIDE = ROOT / ".venv-dojo" / "bin" / "python"
@@ -85,9 +87,8 @@ def _runs(name: str, declarations: Any, options: argparse.Namespace) -> Any:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--suite", choices=(*NAMES, "all"), default="all")
-    parser.add_argument("--json", action="store_true", help="print one JSON object only")
     parser.add_argument("--adaptive", action="store_true", help="also forge calls as an attacker who knows the rules")
     parser.add_argument("--policy", choices=("engine", "ask", "none"), default="engine")
     parser.add_argument("--quiet", action="store_true", help="plant a text that names none of the attacker's values")

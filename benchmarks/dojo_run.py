@@ -87,7 +87,7 @@ class Session:
             self.guard.approved(call)
         elif injected and self._matters(call):
             self.run.unasked.append(call)
-        result, _ = self.world.call(self.environment, call)
+        result = self.world.call(self.environment, call)
         self._made.append(call)
         self.guard.happened(call, result)
         return result

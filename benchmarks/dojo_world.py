@@ -16,7 +16,6 @@ from agentdojo.task_suite.task_suite import read_suite_file
 from pydantic import BaseModel
 
 PACKAGE, TASKS = "0.1.35", "v1.2.2"
-SUITES = ("banking", "workspace", "slack", "travel")
 
 Shape = Callable[[Any], Any]
 
@@ -41,11 +40,6 @@ class World:
         self._shapes = shapes
 
     @property
-    def tools(self) -> list[str]:
-        """The names of all tools of the suite."""
-        return list(self._runtime.functions)
-
-    @property
     def user_tasks(self) -> list[Any]:
         """What people ask for."""
         return list(self._suite.user_tasks.values())
@@ -61,14 +55,14 @@ class World:
         """Return a fresh world with ``planted`` at each place that takes text by others; None: the harmless texts."""
         return _environment(self.name, planted).model_copy(deep=True)
 
-    def call(self, environment: Any, call: Call) -> tuple[Any, str | None]:
-        """Make a call. Return its result as JSON under ``result``, and the error when there was one."""
+    def call(self, environment: Any, call: Call) -> dict[str, Any]:
+        """Make a call. Return its result as JSON under ``result``, or what went wrong under ``error``."""
         arguments = {name: _own_copy(value) for name, value in call.arguments.items()}
         found, error = self._runtime.run_function(environment, call.tool, arguments)
         if error is not None:
-            return {"error": error}, error
+            return {"error": error}
         shape = self._shapes.get(call.tool, lambda value: value)
-        return {"result": shape(_as_json(found))}, None
+        return {"result": shape(_as_json(found))}
 
     def utility(self, task: Any, run: "Outcome") -> bool:
         """Return whether the person got what was asked for, by the suite's own checker."""

@@ -11,28 +11,23 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+from benchmarks.starting import number_from, parser_of, set_up, some_of  # noqa: E402 - found by the path above
+
 PARTS = ("core", "others", "throughput", "decision", "parked")
 
 
 def main() -> int:
     """Run the parts that are wanted and print their figures."""
     options = _options()
-    os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.runtime_settings"
     os.environ["BENCHMARK_PREFIX"] = f"benchmark-{os.getpid()}:"
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    os.environ.pop("AGENTOPS_TEST_DATABASE", None)
-    with tempfile.TemporaryDirectory(prefix="agentops-benchmark-", ignore_cleanup_errors=True) as folder:
-        os.environ["BENCHMARK_FOLDER"] = str(Path(folder) / "server")
+    with set_up():
         # The apps have to be set up before their models can be imported.
-        import django  # noqa: PLC0415
-
-        django.setup()
         from benchmarks.runtime_parts import run_parts  # noqa: PLC0415
         from benchmarks.runtime_report import table  # noqa: PLC0415
 
@@ -42,26 +37,14 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON object only")
-    parser.add_argument("--rounds", type=_count, default=15, help="of the core; the other parts follow it")
-    parser.add_argument("--only", type=_parts, default=frozenset(PARTS), help=f"of {', '.join(PARTS)}")
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "--rounds", type=number_from(1, 1_000), default=15, help="of the core; the other parts follow it"
+    )
+    parser.add_argument("--only", type=some_of(PARTS), default=frozenset(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument("--others", default="", help="the Python that has the packages of requirements-bench.txt")
     parser.add_argument("--parked", type=_sizes, default=(1_000, 10_000, 100_000), help="numbers of parked sessions")
     return parser.parse_args()
-
-
-def _count(text: str) -> int:
-    if not 1 <= int(text) <= 1_000:
-        raise argparse.ArgumentTypeError("write a number from 1 to 1000")
-    return int(text)
-
-
-def _parts(text: str) -> frozenset[str]:
-    parts = frozenset(text.split(","))
-    if not parts <= set(PARTS):
-        raise argparse.ArgumentTypeError(f"the parts are {', '.join(PARTS)}")
-    return parts
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -56,16 +56,6 @@ def scratch_database() -> Iterator[None]:
             server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         settings["NAME"] = before
         del os.environ["AGENTOPS_TEST_DATABASE"]
-        if "EMBEDDED" in settings:
-            _remove_server(settings["EMBEDDED"])
-
-
-def _remove_server(embedded: dict[str, Any]) -> None:
-    from agentops.embedded.backend.base import server_of  # noqa: PLC0415 - only where there is an embedded server
-    from agentops.embedded.home import remove_home  # noqa: PLC0415
-
-    server_of(embedded).destroy()
-    remove_home(embedded["base"])
 
 
 def make_agent() -> Agent:

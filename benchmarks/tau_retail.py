@@ -12,18 +12,17 @@ Prints ``tasks``, ``equal``, ``double_effects``, ``questions``, ``errors``; exit
 without double effects and errors.
 """
 
-import argparse
 import json
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+from benchmarks.starting import parser_of  # noqa: E402 - found by the path above
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentops.settings.test")
 os.environ.setdefault("LEASE_SECONDS", "2")
 TASKS = "TAU_RETAIL_TASKS"
@@ -32,9 +31,8 @@ PATIENCE_S = 300
 
 def main() -> int:
     """Run every round and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("dir", type=Path)
-    parser.add_argument("--json", action="store_true", help="print one JSON object only")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="for the moments of the kills")
     options = parser.parse_args()
 
@@ -42,6 +40,7 @@ def main() -> int:
     import django  # noqa: PLC0415
 
     django.setup()
+    from benchmarks.runtime_base import scratch_database  # noqa: PLC0415
     from benchmarks.tau_round import Round, read_shop, rounds_of  # noqa: PLC0415
 
     shop = read_shop(options.dir)
@@ -59,21 +58,6 @@ def main() -> int:
     result |= {"seed": options.seed, "seconds": round(time.monotonic() - began)}
     print(json.dumps(result))
     return 0 if result["equal"] == result["tasks"] and not result["double_effects"] and not result["errors"] else 1
-
-
-@contextmanager
-def scratch_database() -> Iterator[None]:
-    """Make a database of our own, which worker processes find by its name, and drop it at the end."""
-    from django.db import connection  # noqa: PLC0415 - as above
-
-    before: str = connection.settings_dict["NAME"]
-    connection.settings_dict["TEST"]["NAME"] = f"tau_retail_{os.getpid()}"
-    name = connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
-    os.environ["AGENTOPS_TEST_DATABASE"] = name
-    try:
-        yield
-    finally:
-        connection.creation.destroy_test_db(before, verbosity=0)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
 
-TIMEOUT_S = 0.3
+TIMEOUT_S = 0.6
 _KINDS = {429: FailureKind.RATE_LIMIT, 503: FailureKind.UNAVAILABLE, 422: FailureKind.VALIDATION}
 
 Answer = tuple[int, dict[str, Any]]

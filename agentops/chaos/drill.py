@@ -16,6 +16,7 @@ from django.db import Error, connection
 
 from agentops.chaos.audit import audit
 from agentops.chaos.models import Job
+from agentops.chaos.person import hurry
 from agentops.chaos.report import Report
 from agentops.chaos.scripts import SCARCE, scripts_for
 from agentops.chaos.site import Running, Site, start_worker
@@ -34,6 +35,7 @@ BOUND_S = 20.0
 FEED_AGAIN_S = 1.0
 ENOUGH = 8
 PATIENCE_S = 90.0
+STILL_S = 3.0
 STOPPED_SHARE = 0.1
 STANDS_S = 2.5 * settings.LEASE_SECONDS
 GOES_ON_S = 1.0
@@ -162,7 +164,10 @@ def _feed_again(slot: _Slot, feeder: _Feeder, now: float) -> None:
 
 
 def _finish(site: Site, report: Report) -> None:
-    """Let workers that nobody kills work everything to its end, as long as something moves."""
+    """Let workers that nobody kills work everything to its end, as long as something moves.
+
+    On a busy machine the vendor answers late, and breakers open. What then stands still is hurried.
+    """
     workers = [start_worker(Order(site.vendor_port, report.seed + number)) for number in range(AT_ONCE)]
     before, moved = -1, time.monotonic()
     while time.monotonic() - moved < PATIENCE_S:
@@ -171,6 +176,8 @@ def _finish(site: Site, report: Report) -> None:
             break
         if left != before:
             before, moved = left, time.monotonic()
+        elif time.monotonic() - moved > STILL_S:
+            insistently(hurry)
         time.sleep(0.1)
     for running in workers:
         report.deaths += not running.process.is_alive()

@@ -10,8 +10,9 @@ from agentops.chaos.models import Request
 from agentops.chaos.scripts import verdict_on
 from agentops.kernel.clock import utcnow
 from agentops.registry.role import QueueDefault
-from agentops.runtime.operations import Decided, resume_after_decision
+from agentops.runtime.operations import Decided, resume
 from agentops.runtime.ports import ApprovalCase, ApprovalState, Resolution
+from agentops.runtime.wakeup import waiting_session
 
 PERSON = "user:drill"
 REASON = "Not according to the drill."
@@ -86,5 +87,5 @@ def _close(pk: UUID, state: ApprovalState, actor: str) -> bool:
     request.save(update_fields=["state"])
     reason = REASON if state is ApprovalState.REJECTED else ""
     decided = Decided(request.invocation_id, request.pk, state.value, actor, reason, {"request": str(request.pk)})
-    resume_after_decision(session_id=request.session_id, decided=decided)
+    resume(waiting_session(session_id=request.session_id, invocation_id=request.invocation_id), decided)
     return True

@@ -1,4 +1,4 @@
-"""What people do to sessions during a drill: begin work by hand, and settle calls of unknown outcome."""
+"""What people do during a drill: begin work by hand, settle calls of unknown outcome, and close breakers."""
 
 from contextlib import suppress
 
@@ -9,10 +9,14 @@ from agentops.chaos import client
 from agentops.chaos.gate import PERSON
 from agentops.chaos.models import Job
 from agentops.chaos.role import action_of
+from agentops.gateway.breaker import BreakerState
+from agentops.gateway.breakers import NothingToReset, reset_breaker
+from agentops.gateway.models import Breaker
+from agentops.kernel.clock import utcnow
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import start_session
 from agentops.runtime.reconciling import CannotReconcile, ask_again, can_be_asked, settle_by_person
-from agentops.runtime.states import InvocationState
+from agentops.runtime.states import InvocationState, SessionStatus
 
 _AT_THE_DESK = 7_001
 """The advisory lock of whoever begins work by hand, which ends with its process: nobody begins the same twice."""
@@ -55,3 +59,11 @@ def _settle(call: Invocation) -> bool:
             settle_by_person(invocation_id=call.pk, actor=PERSON, happened=seen, evidence=evidence)
         return True
     return False
+
+
+def hurry() -> None:
+    """Close breakers that are open, as an operator does who knows that the vendor is there, and wake who sleeps."""
+    for breaker_id in Breaker.objects.filter(state=BreakerState.OPEN).values_list("pk", flat=True):
+        with suppress(NothingToReset):
+            reset_breaker(breaker_id=breaker_id, actor=PERSON)
+    Session.objects.filter(status=SessionStatus.SLEEPING).update(wake_at=utcnow())

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 OPENING_MINOR = 1_000_000
-TOO_LATE_S = 0.6
+TOO_LATE_S = 1.0
 STATUS = {"busy": 429, "down": 503, "refused": 422, "broken_before": 500}
 SIGNS = {"pay": -1, "charge": -1, "take_back": 1, "credit": 1}
 

@@ -136,14 +136,14 @@ def events_page(session_id: UUID, *, start: int) -> list[Told]:
     with connection.cursor() as cursor:
         cursor.execute(_EVENTS, [LARGE_BYTES, session_id, start, start + EVENTS_A_PAGE])
         return [
-            Told(position, at, type_, actor, loads(refs), loads(facts), *_payload(body, start, stored))
-            for position, at, type_, actor, refs, facts, body, start, stored in cursor.fetchall()
+            Told(position, at, type_, actor, loads(refs), loads(facts), *_payload(body, head, stored))
+            for position, at, type_, actor, refs, facts, body, head, stored in cursor.fetchall()
         ]
 
 
-def _payload(body: bytes | None, start: bytes | None, stored: int) -> tuple[Any, int]:
-    """Return a payload, empty when it is huge, and its size, which the start of the stored body tells."""
-    size = 0 if start is None else size_of(start, whole=stored)
+def _payload(body: bytes | None, head: bytes | None, stored: int) -> tuple[Any, int]:
+    """Return a payload, empty when it is huge, and its size, which the first bytes of the stored body tell."""
+    size = 0 if head is None else size_of(head, whole=stored)
     return {} if body is None or size > LARGE_BYTES else loads(body_of(body)), size
 
 

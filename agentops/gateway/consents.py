@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from agentops.gateway.models import SecretConsent
 from agentops.kernel.clock import utcnow
@@ -24,6 +25,13 @@ def capabilities() -> list[str]:
     return sorted({tool.secret for role in all_roles() for tool in role.tools if tool.secret})
 
 
+def standing(*, tenant_id: UUID, capability: str, environment: str) -> QuerySet[SecretConsent]:
+    """Return the tenant's consent that nobody has taken back, one or none."""
+    return SecretConsent.objects.filter(
+        tenant_id=tenant_id, capability=capability, environment=environment, revoked_at=None
+    )
+
+
 @transaction.atomic
 def give_consent(*, tenant_id: UUID, capability: str, environment: str, actor: str) -> SecretConsent:
     """Allow the tenant's tools to use a credential. One that is allowed already stays so. Raises CannotConsent."""
@@ -33,11 +41,9 @@ def give_consent(*, tenant_id: UUID, capability: str, environment: str, actor: s
         raise CannotConsent("There is no such environment.")
     # Two people at once would otherwise both give it.
     Tenant.objects.select_for_update().get(pk=tenant_id)
-    standing = SecretConsent.objects.filter(
-        tenant_id=tenant_id, capability=capability, environment=environment, revoked_at=None
-    ).first()
-    if standing is not None:
-        return standing
+    given = standing(tenant_id=tenant_id, capability=capability, environment=environment).first()
+    if given is not None:
+        return given
     made = SecretConsent.objects.create(
         tenant_id=tenant_id, capability=capability, environment=environment, given_by=actor, given_at=utcnow()
     )

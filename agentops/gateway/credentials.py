@@ -16,7 +16,7 @@ from functools import cache
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from agentops.gateway.models import SecretConsent
+from agentops.gateway.consents import standing
 from agentops.gateway.sources import Found, Source, SourceFailed, Wanted
 from agentops.kernel.canonical import JSON
 from agentops.kernel.clock import utcnow
@@ -188,10 +188,8 @@ def lent(tool: ToolSpec, context: CallContext) -> Iterator[Loan]:
 def _allowed(tool: ToolSpec, context: CallContext) -> Wanted:
     """Return which value the tool may have. Raises NoCredential without the tenant's consent."""
     wanted = Wanted(context.tenant_id, settings.TOOL_ENVIRONMENT, tool.secret)
-    consents = SecretConsent.objects.filter(
-        tenant_id=wanted.tenant_id, capability=wanted.capability, environment=wanted.environment, revoked_at=None
-    )
-    if not consents.exists():
+    consent = standing(tenant_id=wanted.tenant_id, capability=wanted.capability, environment=wanted.environment)
+    if not consent.exists():
         shelf.drop(wanted)
         words = f"Nobody has allowed the use of the {wanted.environment} credential {wanted.capability}."
         raise NoCredential(FailureKind.AUTH, words)

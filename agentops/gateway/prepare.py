@@ -47,12 +47,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A call that may be decided about. ``preview`` is None for reads; ``scrubbed`` counts secrets taken out of it."""
+    """A call that may be decided about. ``preview`` is None for reads."""
 
     tool: ToolSpec
     arguments: dict[str, Any]
     preview: Preview | None
-    scrubbed: int = 0
 
 
 def prepare(
@@ -101,7 +100,7 @@ def _previewed(
     try:
         with lent(tool, context) as loan:
             made = act_once_renewed(tool, loan, lambda given: loan.preview(_dry_run(preview, given, arguments)))
-            return Prepared(tool, arguments, made, loan.removed)
+            return Prepared(tool, arguments, made)
     except NoCredential as missing:
         return refusal_of(missing)
     except (ToolFailure, OutcomeUnknown, ToolBroke) as failure:

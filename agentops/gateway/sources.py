@@ -75,7 +75,7 @@ def variable_of(wanted: Wanted) -> str:
 
 
 class FileSource:
-    """Files ``<folder>/<environment>/<tenant's id>/<capability>``, which nobody else on the machine may read."""
+    """Files ``<folder>/<environment>/<tenant's id>/<capability>``, which only their owner and its group may read."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """Take the folder, or that of the settings. Raises SourceFailed when there is none."""

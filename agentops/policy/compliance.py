@@ -24,6 +24,9 @@ MOST_QUOTED = 80
 MOST_FINDINGS = 20
 """Findings kept of one call. The first of the strongest effect is always among them."""
 
+PREFIX = "pack."
+"""What the ids of findings begin with in a verdict."""
+
 OFF_TEMPLATE = "template"
 """The rule of a finding that a text follows no template."""
 
@@ -147,7 +150,7 @@ class Finding:
     @cached_property
     def as_rule(self) -> Rule:
         """The finding as a rule that fires for this call."""
-        return Rule(f"pack.{self.pack}.{self.rule}", self.effect, self.words, queue=self.queue)
+        return Rule(f"{PREFIX}{self.pack}.{self.rule}", self.effect, self.words, queue=self.queue)
 
 
 def findings_of(

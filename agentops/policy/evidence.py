@@ -16,16 +16,16 @@ from agentops.policy.computed import computed
 from agentops.policy.directed import ANY_USE, Use, use_of
 from agentops.policy.foreign import Foreign
 from agentops.policy.forms import squeezed
-from agentops.policy.leaves import declared, leaves_of
+from agentops.policy.leaves import arguments_of, declared, leaves_of
 from agentops.policy.members import Members
-from agentops.policy.moments import has_day, has_time, moment_of
+from agentops.policy.moments import follows, moment_of
 from agentops.policy.numbers import number_of
 from agentops.policy.parts import parts_in
 from agentops.policy.private import Private
 from agentops.policy.records import Key, Records, key_of
 from agentops.policy.said import Said, is_settled
 from agentops.policy.traces import NOWHERE, Origin, Part, Trace, Where
-from agentops.registry.flow import UNDECLARED_ARGUMENT, UNDECLARED_FIELD, Argument, Field, Flow, Kind, Trust
+from agentops.registry.flow import UNDECLARED_FIELD, Argument, Field, Flow, Kind, Trust
 
 __all__ = ["Evidence", "Origin", "Part", "Trace"]
 
@@ -58,7 +58,6 @@ class Evidence:
     """
 
     def __init__(self, request: str) -> None:
-        self.request = request
         self._said = [Said(request, Origin.REQUEST, "request")]
         self._approved: dict[tuple[Use, Kind, str, Key], Trace] = {}
         self._records = Records()
@@ -79,9 +78,9 @@ class Evidence:
         They are approved for what the call does: whom one may write to is not thereby somebody to pay. An amount is
         approved for what the call is directed at only.
         """
-        use = use_of(flow, arguments)
-        for path, value in leaves_of(arguments):
-            argument = declared(path, flow.arguments, UNDECLARED_ARGUMENT)
+        given = tuple(arguments_of(flow, arguments))
+        use = use_of(flow, given)
+        for _, value, argument in given:
             key = _approval(value, argument)
             if key is not None:
                 self._approved[_use(use, argument), *key] = Trace(Origin.APPROVED, "approved")
@@ -173,12 +172,9 @@ class Evidence:
         if argument.kind not in (Kind.TARGET, Kind.REF) or len(form) < 4:
             return False
         names = [squeezed(address.text) for said in self._said for address in said.all_addresses]
-        members = [
-            squeezed(key[1] if isinstance(key, tuple) else str(key)) for key in self._records.members(argument.of)
-        ]
         return (
             form in names
-            or form in members
+            or any(form == squeezed(member) for member in self._records.members(argument.of))
             or (not value.isascii() and any(form in said.squeezed for said in self._said))
         )
 
@@ -192,9 +188,9 @@ class Evidence:
             return None
         said = [known.moments for known in self._said]
         known = [*said, *(found for found, _ in moments)]
-        lengths = frozenset(length for found in said for length in found.lengths)
-        days = not moment.days or any(has_day(found.days, day, lengths) for found in known for day in moment.days)
-        if days and all(any(has_time(found.times, time, lengths) for found in known) for time in moment.times):
+        days = frozenset(day for found in known for day in found.days)
+        times = frozenset(time for found in known for time in found.times)
+        if follows(moment, days, times, frozenset(length for found in said for length in found.lengths)):
             where = next(
                 (where for found, where in moments if found.days & moment.days or found.times & moment.times),
                 moments[0][1],
@@ -208,7 +204,7 @@ class Evidence:
             return None
         said = [number for known in self._said for number in known.numbers if not number.named]
         amounts = [number.value for number in said if not number.percent]
-        records = [number for number, _ in self._records.numbers(_MOST_RECORDED)]
+        records = self._records.numbers(_MOST_RECORDED)
         factors = [number.value for number in said if number.scale is None and not number.percent]
         shares = [number.value for number in said if number.percent]
         for scale in _SCALES.get(argument.of, (0, 2)) if argument.kind is Kind.AMOUNT else (0,):
@@ -217,10 +213,6 @@ class Evidence:
                 return Trace(Origin.COMPUTED, "numbers of the request and the records", how=how)
         return None
 
-    def named_as(self, value: Any, argument: Argument) -> bool:
-        """Return whether a short or numeric reference stands beside the word of its set in the request ("order 7")."""
-        return any(said.named_as(str(value), argument.of) for said in self._said)
-
     def names_another(self, value: Any, argument: Argument) -> bool:
         """Return whether the request names another member of the reference's set than ``value``."""
         self._take_in()
@@ -228,7 +220,7 @@ class Evidence:
         called = self._members.called(argument.of, self._names)
         if called:
             return own not in called
-        members = {key[1] if isinstance(key, tuple) else str(key) for key in self._records.members(argument.of)} - {own}
+        members = set(self._records.members(argument.of)) - {own}
         if len(members) > _MOST_MEMBERS:
             return True  # too many to look for each of them
         for said in self._said:
@@ -355,8 +347,8 @@ def _own_words(flow: Flow, arguments: Mapping[str, Any]) -> frozenset[Any]:
     """Return what an agent may put into a call without anybody having said it."""
     return frozenset(
         value
-        for path, value in leaves_of(arguments)
-        if declared(path, flow.arguments, UNDECLARED_ARGUMENT).kind in _FREE and not isinstance(value, bool)
+        for _, value, argument in arguments_of(flow, arguments)
+        if argument.kind in _FREE and not isinstance(value, bool)
     )
 
 

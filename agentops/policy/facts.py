@@ -72,7 +72,7 @@ class Switches:
 class Proposed:
     """One proposed call and everything that is known around it.
 
-    ``preview`` is None for a read. ``rate`` and ``compliance`` are in the form of UNRATED and UNREVIEWED.
+    ``preview`` is None for a read. ``rate`` is in the form of UNRATED.
     """
 
     tool: ToolSpec
@@ -84,11 +84,10 @@ class Proposed:
     spent: Spent = NOTHING_SPENT
     flow: Flowing = STAYS_IN
     rate: Mapping[str, Any] = field(default_factory=lambda: UNRATED)
-    compliance: Mapping[str, Any] = field(default_factory=lambda: UNREVIEWED)
 
 
 def facts_of(call: Proposed) -> dict[str, Any]:
-    """Return the facts of one proposed call, without its risk, which is computed from them."""
+    """Return the facts of one proposed call, without its risk and what packs say, which are computed from them."""
     grant, session, preview = call.grant, call.session, call.preview
     measures = preview.measures if preview is not None else {}
     return {
@@ -109,7 +108,7 @@ def facts_of(call: Proposed) -> dict[str, Any]:
         "measures": {name: measures.get(name, NOT_KNOWN) for name in MEASURES},
         "rate": call.rate,
         "flow": call.flow.facts,
-        "compliance": call.compliance,
+        "compliance": UNREVIEWED,
         "arguments": call.arguments,
     }
 
@@ -144,6 +143,8 @@ def _money(preview: Preview | None, spent: Spent) -> dict[str, Any]:
     }
 
 
+# What is left out of a record of this form. A value that changes here, or a name that comes, is another form: older
+# records must be read with the table that they were written with.
 _USUAL: Mapping[str, Mapping[str, Any]] = {
     "tool": {
         "destructive": False,
@@ -182,7 +183,10 @@ def recorded(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restored(kept: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts that ``recorded`` made ``kept`` of. An older form stays without what it did not know."""
+    """Return the facts that ``recorded`` made ``kept`` of, the factors of the risk without their words.
+
+    An older form stays without what it did not know.
+    """
     facts: dict[str, Any] = {**kept, "arguments": arguments}
     if facts.pop("form", 1) == FORM:
         for name, usual in _USUAL.items():

@@ -5,16 +5,16 @@ Each row is one condition under which a call may run without a person; a row tha
 the tool declares about them, never at what a text says.
 """
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from agentops.kernel.canonical import dumps
-from agentops.policy.directed import DIRECTED, directed_at, use_of
+from agentops.policy.directed import DIRECTED, Use, use_of
 from agentops.policy.evidence import Evidence, Origin, Trace
-from agentops.policy.leaves import declared, leaves_of
-from agentops.registry.flow import UNDECLARED_ARGUMENT, Argument, Kind, Sends
+from agentops.policy.leaves import arguments_of
+from agentops.registry.flow import Argument, Kind, Sends
 from agentops.registry.tool import Tier, ToolSpec
 
 SAID = frozenset({Origin.REQUEST, Origin.OPERATOR, Origin.APPROVED})
@@ -53,9 +53,17 @@ class Leaf:
     trace: Trace
 
     @property
+    def empty(self) -> bool:
+        """True for an empty text that leads nowhere and says nothing, such as an address without a second line.
+
+        Empty texts of other kinds may mean something: no password, or every record.
+        """
+        return self.argument.kind in _NOTHING_WHEN_EMPTY and isinstance(self.value, str) and not self.value.strip()
+
+    @property
     def consequential(self) -> bool:
         """True when the effect of the call depends on the value."""
-        return self.argument.kind in _CONSEQUENTIAL
+        return self.argument.kind in _CONSEQUENTIAL and not self.empty
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,7 @@ class Flowing:
 _OTHERS = frozenset({Origin.THIRD, Origin.UNTRUSTED})
 _NOT_OURS = _OTHERS | {Origin.NOWHERE}
 _CONSEQUENTIAL = frozenset({Kind.TARGET, Kind.REF, Kind.AMOUNT, Kind.SECRET, Kind.CODE, Kind.ROLE, Kind.VALUE})
+_NOTHING_WHEN_EMPTY = frozenset({Kind.TARGET, Kind.TEXT, Kind.LABEL})
 _CARRIERS = (Kind.TEXT, Kind.LABEL, Kind.VALUE, Kind.SECRET, Kind.CODE)
 
 
@@ -117,21 +126,19 @@ def flow_of(
     if not leaves_or_changes(tool):
         return STAYS_IN
     flow = tool.flow
-    use = use_of(flow, arguments)
-    leaves = []
-    for path, value in leaves_of(arguments):
-        argument = declared(path, flow.arguments, UNDECLARED_ARGUMENT)
-        leaves.append(Leaf(path, value, argument, evidence.trace(value, argument, use)))
-    call = _Call(tool, tuple(leaves), evidence, flow.capability in always)
+    given = tuple(arguments_of(flow, arguments))
+    use = use_of(flow, given)
+    leaves = tuple(Leaf(path, value, argument, evidence.trace(value, argument, use)) for path, value, argument in given)
+    call = _Call(tool, leaves, evidence, flow.capability in always)
     problems = {row for row, broken in _BROKEN.items() if broken(call)}
     if flow.capability not in plan:
         problems.add("unplanned")
-    if call.hard and done_key(tool, arguments) in done:
+    if call.hard and _done_key(tool, given, use) in done:
         problems.add("repeated")
     chosen = evidence.third_read and any(
         leaf.argument.kind in DIRECTED and leaf.trace.origin is Origin.RECORD for leaf in leaves
     )
-    return Flowing(flow.capability, call.leaves, frozenset(problems), chosen)
+    return Flowing(flow.capability, leaves, frozenset(problems), chosen)
 
 
 def leaves_or_changes(tool: ToolSpec) -> bool:
@@ -144,8 +151,12 @@ def done_key(tool: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, str]:
 
     What it is directed at counts however it is written: an account with or without spaces is one account.
     """
-    directed = directed_at(tool.flow, arguments)
-    return tool.name, dumps(directed or [[path, value] for path, value in leaves_of(arguments)])
+    given = tuple(arguments_of(tool.flow, arguments))
+    return _done_key(tool, given, use_of(tool.flow, given))
+
+
+def _done_key(tool: ToolSpec, given: Iterable[tuple[str, Any, Argument]], use: Use) -> tuple[str, str]:
+    return tool.name, use.at or dumps([[path, value] for path, value, _ in given])
 
 
 @dataclass(frozen=True)
@@ -163,8 +174,13 @@ class _Call:
     def outside(self) -> bool:
         return self.tool.flow.sends is Sends.OUTSIDE
 
+    @cached_property
+    def carrying(self) -> tuple[Leaf, ...]:
+        """The leaves that carry something: where an empty text is from does not matter."""
+        return tuple(leaf for leaf in self.leaves if not leaf.empty)
+
     def of(self, *kinds: Kind) -> list[Leaf]:
-        return [leaf for leaf in self.leaves if leaf.argument.kind in kinds]
+        return [leaf for leaf in self.carrying if leaf.argument.kind in kinds]
 
     def asked_for(self, leaf: Leaf) -> bool:
         """Return whether somebody who may decide named the value, or called the record by a name that it has."""
@@ -177,10 +193,10 @@ class _Call:
         return not self.tool.is_write and self.evidence.linked_by_named(leaf.value)
 
     def any_from(self, origins: frozenset[Origin], *kinds: Kind) -> bool:
-        return any(leaf.trace.origin in origins for leaf in self.leaves if leaf.argument.kind in kinds)
+        return any(leaf.trace.origin in origins for leaf in self.carrying if leaf.argument.kind in kinds)
 
     def any_not_from(self, origins: frozenset[Origin], *kinds: Kind) -> bool:
-        return any(leaf.trace.origin not in origins for leaf in self.leaves if leaf.argument.kind in kinds)
+        return any(leaf.trace.origin not in origins for leaf in self.carrying if leaf.argument.kind in kinds)
 
 
 def _target(call: _Call) -> bool:
@@ -222,7 +238,7 @@ def _foreign(call: _Call) -> bool:
         and not (call.always and not call.hard)
         and call.evidence.third_read
         and bool(call.leaves)
-        and not any(leaf.trace.origin in KNOWN or leaf.trace.origin is Origin.COMPUTED for leaf in call.leaves)
+        and all(leaf.trace.origin in _NOT_OURS for leaf in call.leaves)
     )
 
 

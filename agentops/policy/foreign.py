@@ -37,6 +37,10 @@ class _Text(NamedTuple):
     how: str = ""
 
 
+_Found = tuple[_Text, tuple[int, int]]
+"""A text, and where in it something stands."""
+
+
 class _Haystack:
     """Squeezed texts, one after another, so that one search looks through all of them."""
 
@@ -56,12 +60,13 @@ class _Haystack:
                 at += len(form) + 1
         self._joined = "".join(pieces)
 
-    def find(self, needle: str) -> tuple[_Text, int] | None:
+    def find(self, needle: str) -> _Found | None:
         at = self._joined.find(needle)
         if at < 0:
             return None
         index = bisect_right(self._starts, at) - 1
-        return self._texts[index], at - self._starts[index]
+        text, at = self._texts[index], at - self._starts[index]
+        return text, place(text.text, at, at + len(needle))
 
     def __contains__(self, needle: str) -> bool:
         return needle in self._joined
@@ -145,20 +150,20 @@ class Foreign:
             else:
                 found = haystack.find(needle)
             if found is not None:
-                return _trace(found[0], found[1], len(needle), how)
+                return _trace(*found, how)
         return self._pieced(squeezed(text), haystack)
 
     def _number(self, number: Decimal, origin: Origin) -> Trace | None:
         found = self._word(sorted(writings(number), key=len, reverse=True), origin)
-        return _trace(*found, 1, "") if found else None
+        return _trace(*found, "") if found else None
 
-    def _word(self, words: list[str], origin: Origin) -> tuple[_Text, int] | None:
+    def _word(self, words: list[str], origin: Origin) -> _Found | None:
         """Find one of some words that are too short, or too numeric, to be found within others."""
         for text in self._texts:
             lower = text.text.lower() if text.origin is origin else ""
             for word in words:
                 if word and word in lower and (match := _alone(word).search(lower)):
-                    return text, len(squeezed(text.text[: match.start()]))
+                    return text, match.span()
         return None
 
     def _pieced(self, needle: str, haystack: _Haystack) -> Trace | None:
@@ -166,7 +171,6 @@ class Foreign:
         if not 2 * _PIECE <= len(needle) <= _MOST_PIECED:
             return None
         at = 0
-        first = haystack.find(needle[:_PIECE])
         while at < len(needle):
             size = min(_PIECE, len(needle) - at)
             if needle[at : at + size] not in haystack:
@@ -175,7 +179,8 @@ class Foreign:
                 size += 1
             # What is left may be too short to mean anything: then it is taken together with its neighbour.
             at += size
-        return _trace(first[0], first[1], _PIECE, "joined from pieces") if first else None
+        first = haystack.find(needle[:_PIECE])
+        return _trace(*first, "joined from pieces") if first else None
 
     def _moment(self, value: Any) -> Trace | None:
         moment = moment_of(value) if isinstance(value, str) else None
@@ -198,9 +203,6 @@ def _alone(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.,]){re.escape(word)}(?!\w|[.,]\d)")
 
 
-def _trace(text: _Text, at: int, size: int, how: str) -> Trace:
-    span = text.span
-    if span is None and at >= 0:
-        span = place(text.text, at, at + size)
+def _trace(text: _Text, span: tuple[int, int], how: str) -> Trace:
     form = " ".join(word for word in (how, text.how) if word)
-    return Trace(text.origin, text.where.source, text.where.document, span, form)
+    return Trace(text.origin, text.where.source, text.where.document, text.span or span, form)

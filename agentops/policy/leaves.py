@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
+from agentops.registry.flow import UNDECLARED_ARGUMENT, Argument, Flow
+
 T = TypeVar("T")
 
 
@@ -34,3 +36,9 @@ def declared(path: str, declarations: Mapping[str, T], default: T) -> T:
             return found
         path = path[:-2] if path.endswith("[]") else above
     return declarations.get("", default)
+
+
+def arguments_of(flow: Flow, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any, Argument]]:
+    """Yield path, value and meaning of every leaf of a call's arguments."""
+    for path, value in leaves_of(arguments):
+        yield path, value, declared(path, flow.arguments, UNDECLARED_ARGUMENT)

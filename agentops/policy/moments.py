@@ -186,6 +186,13 @@ def _clock(
         found.spans.append(match.span())
 
 
+def follows(moment: Moments, days: frozenset[Day], times: frozenset[int], lengths: frozenset[int]) -> bool:
+    """Return whether the day and the time of ``moment`` are among these, or lie one of the lengths from one of them."""
+    # Several days are readings of one ("05/06/2024").
+    known = not moment.days or any(has_day(days, day, lengths) for day in moment.days)
+    return known and all(has_time(times, time, lengths) for time in moment.times)
+
+
 def has_day(days: frozenset[Day], day: Day, lengths: frozenset[int] = frozenset()) -> bool:
     """Return whether ``day`` is one of ``days``, or lies one of the ``lengths`` (whole days) after one of them."""
     year, month, number = day

@@ -14,7 +14,7 @@ from agentops.policy.forms import Taken, unquoted
 MOST_DIGITS = 18
 """Longer numbers are no amounts."""
 
-_SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "₿": "USD"}
+_SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY"}
 _NAMES = {
     **dict.fromkeys(("dollar", "dollars", "bucks", "buck"), "USD"),
     **dict.fromkeys(("euro", "euros"), "EUR"),

@@ -93,7 +93,8 @@ SHAPE = _object(
 
 _CHECKER = validator(SHAPE)
 
-_PARTS = ("banned", "disclaimers", "reviews", "templates")
+PARTS = ("banned", "disclaimers", "reviews", "templates")
+"""The lists of a pack's rules."""
 
 
 def problems_of_packs(raw: Any, *, tools: Collection[ToolSpec], queues: Collection[str]) -> Iterator[str]:
@@ -118,13 +119,13 @@ def _problems(pack: Mapping[str, Any], tools: Collection[ToolSpec], queues: Coll
     for tool in pack.get("tools", ()):
         if tool not in senders:
             yield f"{tool!a} is no tool that sends a text out."
-    rules = [rule for part in _PARTS for rule in pack.get(part, ())]
+    rules = [rule for part in PARTS for rule in pack.get(part, ())]
     if not rules:
         yield "it says nothing about any text."
     ids = [rule["id"] for rule in rules]
     for twice in sorted({each for each in ids if ids.count(each) > 1}):
         yield f"two rules have the id {twice!r}."
-    for part in _PARTS:
+    for part in PARTS:
         for rule in pack.get(part, ()):
             yield from (f"{rule['id']!r} {problem}" for problem in _rule_problems(part, rule, queues))
     queue = pack.get("template_queue", "")

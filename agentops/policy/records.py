@@ -133,19 +133,19 @@ class Records:
         self._house.clear()
         return self._written.get(key)
 
-    def members(self, of: str) -> Iterator[Key]:
-        """Yield every member of the set ``of`` that was read."""
+    def members(self, of: str) -> Iterator[str]:
+        """Yield every member of the set ``of`` that was read, in the form in which it is compared."""
         for kind in _NAMES:
             if (kind, of) in self._sets:
-                yield from self._sets[kind, of].keys
+                yield from (key[1] if isinstance(key, tuple) else str(key) for key in self._sets[kind, of].keys)
 
-    def numbers(self, most: int) -> list[tuple[Decimal, Where]]:
+    def numbers(self, most: int) -> list[Decimal]:
         """Return up to ``most`` amounts and numbers, the amounts first."""
-        found: list[tuple[Decimal, Where]] = []
+        found: list[Decimal] = []
         for wanted in (Kind.AMOUNT, Kind.VALUE):
             for (kind, _), known in self._sets.items():
                 if kind is wanted:
-                    found += [(key, where) for key, where in known.keys.items() if isinstance(key, Decimal)]
+                    found += [key for key in known.keys if isinstance(key, Decimal)]
         return found[:most]
 
     def moments(self) -> list[tuple[Moments, Where]]:

@@ -67,11 +67,6 @@ class Risk:
     factors: tuple[Factor, ...]
     version: str = RISK_VERSION
 
-    @property
-    def level(self) -> Level:
-        """The score in a word."""
-        return level_of(self.score)
-
     def as_facts(self) -> dict[str, Any]:
         """Return the facts under ``risk``."""
         return {

@@ -1,11 +1,15 @@
-"""Rule sets in words for an admin: each rule as a sentence, and what differs between two documents (pure)."""
+"""Rule sets in words for an admin: each rule as a sentence, and what differs between two documents (pure).
 
-from collections.abc import Mapping
+A compliance pack is told as one line for itself and one for each of its rules, so that a phrase that was added shows.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.money import Money
+from agentops.policy.packs import PARTS
 from agentops.policy.rules import ONE_OF
 
 Document = Mapping[str, Any]
@@ -35,18 +39,20 @@ class Difference:
 
 
 def said(document: Document | None) -> tuple[Said, ...]:
-    """Return every rule and every compliance pack of a checked document in words."""
-    return tuple(_said(raw) for raw in _by_id(document).values())
+    """Return every rule, every compliance pack and every rule of a pack of a checked document in words."""
+    return tuple(_said(*item) for item in _by_id(document).items())
 
 
 def difference(old: Document | None, new: Document | None) -> Difference:
     """Return what differs between two checked documents, rule by rule. None is a tenant without rules."""
     before, after = _by_id(old), _by_id(new)
     return Difference(
-        added=tuple(_said(raw) for id_, raw in after.items() if id_ not in before),
-        removed=tuple(_said(raw) for id_, raw in before.items() if id_ not in after),
+        added=tuple(_said(id_, raw) for id_, raw in after.items() if id_ not in before),
+        removed=tuple(_said(id_, raw) for id_, raw in before.items() if id_ not in after),
         changed=tuple(
-            (_said(before[id_]), _said(raw)) for id_, raw in after.items() if id_ in before and before[id_] != raw
+            (_said(id_, before[id_]), _said(id_, raw))
+            for id_, raw in after.items()
+            if id_ in before and before[id_] != raw
         ),
     )
 
@@ -55,24 +61,46 @@ def _by_id(document: Document | None) -> dict[str, Any]:
     if not document:
         return {}
     rules = {raw["id"]: raw for raw in document["rules"]}
-    return rules | {f"pack {raw['name']}": raw for raw in document.get("packs", [])}
+    return rules | dict(item for pack in document.get("packs", []) for item in _of_pack(pack))
 
 
-def _said(raw: Mapping[str, Any]) -> Said:
-    if "effect" not in raw:
-        return _pack(raw)
+def _of_pack(pack: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what a pack says of itself, and its rules, each with the part of the pack that it stands in."""
+    name = f"pack {pack['name']}"
+    yield name, {key: value for key, value in pack.items() if key not in PARTS}
+    for part in PARTS:
+        yield from ((f"{name}: {raw['id']}", {"part": part, **raw}) for raw in pack.get(part, []))
+
+
+def _said(id_: str, raw: Mapping[str, Any]) -> Said:
+    if "version" in raw:
+        return Said(id_, _pack(raw), "")
+    if "part" in raw:
+        return Said(id_, _part(raw), raw.get("words", ""))
     people = raw.get("people", 1)
     does = "Forbid" if raw["effect"] == "forbid" else "Ask" if people == 1 else f"Ask {people} people"
     queue = f" in {raw['queue']}" if raw.get("queue") else ""
     when = " and ".join(_condition(condition) for condition in raw["when"])
     tools = "every tool" if "all" in raw["tools"] else ", ".join(raw["tools"])
-    return Said(raw["id"], f"{does}{queue} for {tools}{f' when {when}' if when else ', always'}.", raw["words"])
+    return Said(id_, f"{does}{queue} for {tools}{f' when {when}' if when else ', always'}.", raw["words"])
 
 
-def _pack(raw: Mapping[str, Any]) -> Said:
-    parts = [f"{len(raw[part])} {part}" for part in ("banned", "disclaimers", "reviews", "templates") if raw.get(part)]
-    tools = ", ".join(raw.get("tools", [])) or "what leaves the house"
-    return Said(f"pack {raw['name']}", f"Version {raw['version']} for {tools}: {', '.join(parts)}.", "")
+def _pack(raw: Mapping[str, Any]) -> str:
+    tools = ", ".join(raw.get("tools", [])) or "every tool that sends a text out"
+    queue = f" What follows no template is asked in {raw['template_queue']}." if raw.get("template_queue") else ""
+    return f"Version {raw['version']} for {tools}.{queue}"
+
+
+def _part(raw: Mapping[str, Any]) -> str:
+    phrases = ", ".join(f"“{phrase}”" for phrase in raw.get("phrases", []))
+    if raw["part"] == "templates":
+        return f"Let texts pass that follow “{raw['text']}”."
+    if raw["part"] == "disclaimers":
+        risk = f" above a risk of {raw['above_risk']}" if "above_risk" in raw else ""
+        return f"Demand “{raw['text']}” {f'beside {phrases}' if phrases else 'always'}{risk}."
+    asks = raw["part"] == "reviews" or raw.get("effect") == "ask"
+    queue = f" in {raw['queue']}" if raw.get("queue") else ""
+    return f"{'Ask' if asks else 'Forbid'}{queue} for texts with {phrases}."
 
 
 def _condition(raw: Mapping[str, Any]) -> str:

@@ -39,7 +39,8 @@ ARGUMENTS, ORIGIN = "arguments", "origin"
 
 
 Test = Callable[[Mapping[str, Any]], bool]
-
+Several = Callable[[Mapping[str, Any], str], list[Any] | None]
+"""Return the values of a fact that can have several, of which one is enough, or None when none is known."""
 
 MOST_PEOPLE = 5
 """So many people at most decide one request together."""
@@ -158,8 +159,7 @@ def _plain(condition: Condition) -> Test:
     return test
 
 
-def _any_of(condition: Condition, values_of: "Callable[[Mapping[str, Any], str], list[Any] | None]") -> Test:
-    """Return the test of a fact that can have several values, of which one is enough, or none that is known."""
+def _any_of(condition: Condition, values_of: Several) -> Test:
     compared = _comparison(condition)
 
     def test(facts: Mapping[str, Any]) -> bool:
@@ -230,7 +230,7 @@ def _origins_of(facts: Mapping[str, Any], fact: str) -> list[Any] | None:
     return found or None
 
 
-_SEVERAL: Mapping[str, Callable[[Mapping[str, Any], str], list[Any] | None]] = {
+_SEVERAL: Mapping[str, Several] = {
     ARGUMENTS: _arguments_at,
     ORIGIN: _origins_of,
 }

@@ -85,9 +85,13 @@ class TenantRules:
         return tuple(found)
 
     @cached_property
-    def currencies(self) -> frozenset[str]:
-        """Every currency in which some rule compares money."""
-        return frozenset(currency for each in self.rules for currency in each.currencies)
+    def queues(self) -> frozenset[str]:
+        """Every approval queue that a rule or a compliance pack names."""
+        named = {each.rule.queue for each in self.rules}
+        for pack in self.packs:
+            named |= {pack.template_queue}
+            named |= {banned.queue for banned in pack.banned} | {review.queue for review in pack.reviews}
+        return frozenset(named - {""})
 
 
 NO_RULES = TenantRules("", ())

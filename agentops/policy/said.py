@@ -9,7 +9,7 @@ from typing import Any
 
 from agentops.policy.addresses import Address, address_of, addresses_in
 from agentops.policy.forms import INVISIBLE, plain, squeezed, unfolded, unquoted
-from agentops.policy.moments import Moments, has_day, has_time, moment_of, moments_in
+from agentops.policy.moments import Moments, follows, moment_of, moments_in
 from agentops.policy.numbers import Number, number_of, numbers_in
 from agentops.policy.traces import Origin
 from agentops.registry.flow import Argument, Kind
@@ -232,11 +232,9 @@ class Said:
     def has_moment(self, moment: Moments) -> bool:
         """Return whether its day and its time are said, or follow from what is said."""
         said = self.moments
-        days = [has_day(said.days, day, said.lengths) for day in moment.days]
         # A day without a time begins and ends at midnight.
         times = said.times or (frozenset({0, 86_340, 86_399}) if moment.days and said.days else frozenset())
-        # Several days are readings of one ("05/06/2024").
-        return (any(days) or not days) and all(has_time(times, time, said.lengths) for time in moment.times)
+        return follows(moment, said.days, times, said.lengths)
 
     def _reference(self, value: str, of: str) -> str | None:
         if is_weak(value):

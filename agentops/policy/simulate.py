@@ -125,26 +125,35 @@ def simulate(records: Iterable[Record], rules_of: RulesOf) -> Summary:
 
 
 def exchanged(tenant: TenantRules) -> RulesOf:
-    """Return rules that leave everything as it was decided then, with ``tenant`` instead of the tenant's own of then.
-
-    What fired then needs no facts to fire again, so a record that is older than most facts is decided by as much as
-    was known.
-    """
+    """Return rules that leave everything as it was decided then, with ``tenant`` instead of the tenant's own."""
     cache: dict[tuple[Any, ...], tuple[Rule, ...]] = {}
-    fired: dict[tuple[str, Effect, str], Rule] = {}
+    others = fired_then(lambda rule: not rule.startswith(PREFIX))
+
+    def rules_of(record: Record) -> Iterable[Rule]:
+        yield from others(record)
+        yield from _cached(cache, record, tenant)
+
+    return rules_of
+
+
+def fired_then(wanted: Callable[[str], bool]) -> RulesOf:
+    """Return the rules that fired then and whose id is ``wanted``, to fire again.
+
+    They need no facts for it, so a record that is older than most facts is decided by as much as was known.
+    """
+    known: dict[tuple[str, Effect, str], Rule] = {}
 
     def rules_of(record: Record) -> Iterable[Rule]:
         for reason in record.reasons:
-            if reason[0].startswith(PREFIX):
+            if not wanted(reason[0]):
                 continue
-            rule = fired.get(reason)
+            rule = known.get(reason)
             if rule is None:
                 rule = Rule(*reason)
                 # Words may carry values of the call; what is remembered stays bounded.
-                if len(fired) < 5_000:
-                    fired[reason] = rule
+                if len(known) < 5_000:
+                    known[reason] = rule
             yield rule
-        yield from _cached(cache, record, tenant)
 
     return rules_of
 

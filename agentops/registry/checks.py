@@ -21,7 +21,7 @@ _WRITE_CONTRACTS = "Raise the version of a tool that changed, then: manage.py co
 
 @register()
 def check_roles(**_: Any) -> list[CheckMessage]:
-    """agentops.E001 to E010 and W001, see the functions below."""
+    """agentops.E001 to E011 and W001, see the functions below."""
     roles = all_roles()
     problems = [problem for role in roles for problem in problems_of_role(role)]
     return [*problems, *(problem for role in roles for problem in problems_of_contracts(role, contracts_path(role)))]
@@ -92,6 +92,9 @@ def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
 def problems_of_flow(tool: ToolSpec, capabilities: Collection[str]) -> Iterator[CheckMessage]:
     """E011. What is not declared counts as the worst, so a tool without declarations only ever asks."""
     flow, known = tool.flow, tool.input_schema.get("properties", {})
+    for path in (*flow.arguments, flow.document):
+        if path and path.partition(".")[0].removesuffix("[]") not in known:
+            yield Error(f"The flow of {tool.name!r} speaks of {path!r}, which is no argument.", id="agentops.E011")
     if not tool.is_write:
         if flow.sends is not Sends.NOWHERE:
             hint = "Declare it as a soft write with a dry run: a person may have to be asked before something leaves."
@@ -100,9 +103,6 @@ def problems_of_flow(tool: ToolSpec, capabilities: Collection[str]) -> Iterator[
     for name in known:
         if not any(path == name or path.startswith((f"{name}.", f"{name}[]")) or not path for path in flow.arguments):
             yield Error(f"The write {tool.name!r} does not say what {name!r} means (flow).", id="agentops.E011")
-    for path in flow.arguments:
-        if path and path.partition(".")[0].removesuffix("[]") not in known:
-            yield Error(f"The flow of {tool.name!r} speaks of {path!r}, which is no argument.", id="agentops.E011")
     if flow.capability not in capabilities:
         hint = "Add an Intent to the role, or a person is asked each time."
         words = f"No words of a request ask for {flow.capability!r}, which {tool.name!r} does."

@@ -30,12 +30,6 @@ class Change:
     breaks: bool
 
 
-def breaking_changes(old_input: Schema, new_input: Schema, old_output: Schema, new_output: Schema) -> list[str]:
-    """Return what in the new version breaks those who call and read the old one, in words; empty when nothing does."""
-    found = [*changes(old_input, new_input, Side.TAKES), *changes(old_output, new_output, Side.RETURNS)]
-    return [change.words for change in found if change.breaks]
-
-
 def changes(old: Schema, new: Schema, side: Side) -> list[Change]:
     """Return every difference between two versions of one schema."""
     return list(_changes(old, new, side, side.value))

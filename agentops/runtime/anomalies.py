@@ -19,8 +19,6 @@ from agentops.runtime.states import SessionStatus
 class Halted:
     """The session is paused because of what it proposed, which was not done; it is no longer held."""
 
-    anomalies: tuple[Anomaly, ...]
-
 
 def unsettled(held: Held, anomalies: Iterable[Anomaly], verdict: Verdict, at: datetime) -> tuple[Anomaly, ...]:
     """Return the anomalies that nobody has looked at yet and nobody is going to.
@@ -61,4 +59,4 @@ def halt(
         at=at,
         as_decided=True,
     )
-    return Halted(tuple(anomalies))
+    return Halted()

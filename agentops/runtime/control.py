@@ -257,21 +257,13 @@ def set_priority(*, session_id: UUID, actor: str, priority: int) -> None:
         bump_epoch()
 
 
-def note(session: Session, events: list[Event], also: list[Statement]) -> None:
-    """Append to the stream of a session, whose row is locked, wherever it stands and whoever holds it."""
-    _append(session, events, statements.NOTE, {}, also)
-
-
-def _append(
-    session: Session, events: list[Event], sql: str, params: dict[str, Any], also: list[Statement] | None = None
-) -> None:
+def _append(session: Session, events: list[Event], sql: str, params: dict[str, Any]) -> None:
     append(
         stream=session.pk,
         tenant_id=session.tenant_id,
         position=session.position,
         events=events,
         advance=Statement("head", sql, params),
-        also=also or (),
     )
     session.position += len(events)
 

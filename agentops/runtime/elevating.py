@@ -11,8 +11,8 @@ from agentops.kernel.clock import isoformat, utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.append import Event
 from agentops.registry.roles import get_role
-from agentops.runtime.control import note
 from agentops.runtime.models import Session
+from agentops.runtime.operations import note
 from agentops.runtime.states import ENDED, SessionStatus
 
 LONGEST = timedelta(hours=8)
@@ -52,7 +52,7 @@ def elevate(*, session_id: UUID, scope: str, actor: str, reason: str, lasts: tim
         expires_at=at + lasts,
     )
     facts = {"scope": scope, "until": isoformat(made.expires_at), "reason": words}
-    note(session, [Event("elevation.given", actor, facts)], [])
+    note(session, [Event("elevation.given", actor, facts)])
     return made
 
 
@@ -65,4 +65,4 @@ def revoke(*, elevation_id: UUID, actor: str) -> None:
     made.revoked_at = utcnow()
     made.save(update_fields=["revoked_at"])
     session = Session.objects.select_for_update().get(pk=made.session_id)
-    note(session, [Event("elevation.revoked", actor, {"scope": made.scope})], [])
+    note(session, [Event("elevation.revoked", actor, {"scope": made.scope})])

@@ -16,10 +16,11 @@ from django.db import connection
 
 from agentops.agents.queries import Grants, grants_of
 from agentops.ledger.bodies import BadBody, body_of
+from agentops.policy.compliance import PREFIX as PACKS
 from agentops.policy.facts import restored
 from agentops.policy.rules import Effect, Rule, narrow
 from agentops.policy.ruleset import TenantRules
-from agentops.policy.simulate import Outcome, Record, RulesOf
+from agentops.policy.simulate import Outcome, Record, RulesOf, fired_then
 
 BEGAN_BEFORE = timedelta(days=30)
 """A session that began longer than this before the window is left out."""
@@ -214,7 +215,11 @@ def _grant_facts(grants: Grants, tool: str, currency: str | None) -> dict[str, A
 
 
 def present_rules(tenant: TenantRules) -> RulesOf:
-    """Return the rules that decide today about a record's call, with ``tenant`` as the tenant's own."""
+    """Return the rules that decide today about a record's call, with ``tenant`` as the tenant's own.
+
+    Compliance packs are not among them: what they found then, they find again.
+    """
+    found_then = fired_then(lambda rule: rule.startswith(PACKS))
     versions: dict[str, Grants] = {}
     cache: dict[tuple[Any, ...], tuple[Rule, ...]] = {}
 
@@ -227,6 +232,6 @@ def present_rules(tenant: TenantRules) -> RulesOf:
                 versions[record.version] = grants_of(UUID(record.version)).under(tenant)
             rules = versions[record.version].rules_for({**tool, "name": record.tool})
             found = cache[key] = narrow(rules, {"tool": tool, "grant": grant})
-        return found
+        return (*found, *found_then(record))
 
     return rules_of

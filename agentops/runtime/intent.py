@@ -33,7 +33,8 @@ from agentops.runtime.interrupts import interrupt_of
 from agentops.runtime.judging import judge, judged, refusal_by
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalCase, approval_gate
-from agentops.runtime.rates import call_was_made, is_limited, makes_known, rate_of
+from agentops.runtime.rate_counts import know_target, note_call
+from agentops.runtime.rates import is_limited, rate_of
 from agentops.runtime.record import Interrupted, Leaving, Took, record, stands_elsewhere
 from agentops.runtime.states import InvocationState, SessionStatus
 from agentops.runtime.windows import Window, counts_in_window, open_window
@@ -163,7 +164,9 @@ def decide_write(work: Work, write: Write) -> Decision:
             return TurnedDown(_turned_down_by(key) or _UNDER_WAY)
         else:
             if isinstance(decided, Intended):
-                call_was_made(work, decided.tool.name, write.preview.target, for_good=write.supersedes is None)
+                # In the caller's transaction that the target is known may still be undone.
+                there_to_stay = write.supersedes is None
+                note_call(work.held.tenant_id, decided.tool.name, write.preview.target, known=there_to_stay)
             return decided
 
 
@@ -186,7 +189,6 @@ def _decide(work: Work, write: Write, key: str) -> Decision:
     verdict, facts = judge(
         work,
         write.prepared,
-        write.preview,
         moved=window.moved,
         trusted=write.trusted,
         rate=rate,
@@ -207,7 +209,8 @@ def _decide(work: Work, write: Write, key: str) -> Decision:
         if anomalies:
             return halt(work.held, anomalies, replace(write.took, writes=0), record_facts, payload, at=write.at)
         return _park(work, write, verdict, record_facts, payload)
-    also = [makes_known(work, tool.name, write.preview.target)] if rate.facts["first_target"] else []
+    first = rate.facts["first_target"]
+    also = [know_target(work.held.tenant_id, tool.name, write.preview.target)] if first else []
     return _intend(work, write, key, window, record_facts, payload, also=also)
 
 

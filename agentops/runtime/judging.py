@@ -11,7 +11,6 @@ from agentops.policy.flow import STAYS_IN, Flowing, flow_of, leaves_or_changes
 from agentops.policy.leaves import declared, leaves_of
 from agentops.policy.risk import risk_of
 from agentops.registry.flow import Argument, Kind, Sends
-from agentops.registry.tool import Preview
 from agentops.runtime.brief import elevations_of
 from agentops.runtime.rates import NOT_RATED, Rate
 from agentops.runtime.work import Work
@@ -30,7 +29,6 @@ def judged(verdict: Verdict, facts: Mapping[str, Any]) -> dict[str, Any]:
 def judge(
     work: Work,
     prepared: Prepared,
-    preview: Preview | None,
     *,
     moved: int = 0,
     trusted: bool = False,
@@ -42,7 +40,7 @@ def judge(
     ``moved`` is what the daily sum holds without the call, in minor units. ``flow`` are the facts under ``flow`` when
     they are known already: while a session waits for a person it is told nothing new.
     """
-    tool, held = prepared.tool, work.held
+    tool, preview, held = prepared.tool, prepared.preview, work.held
     money = preview.money if preview else None
     grant = work.grants.by_tool.get(tool.name)
     call = Proposed(

@@ -20,7 +20,7 @@ from agentops.ledger.append import Event, Statement, append
 from agentops.registry.planner import Subject
 from agentops.registry.role import Intake, RoleSpec
 from agentops.registry.roles import get_role
-from agentops.runtime import doorbell, statements, wakeup
+from agentops.runtime import doorbell, statements
 from agentops.runtime.models import Priority, Session
 from agentops.runtime.ports import approval_gate
 from agentops.runtime.record import conclude
@@ -196,6 +196,19 @@ def move(
     transaction.on_commit(doorbell.ring)
 
 
+def note(session: Session, events: Sequence[Event], *, also: Sequence[Statement] = ()) -> None:
+    """Append to the stream of a session, whose row is locked, wherever it stands and whoever holds it."""
+    append(
+        stream=session.pk,
+        tenant_id=session.tenant_id,
+        position=session.position,
+        events=events,
+        advance=Statement("head", statements.NOTE),
+        also=also,
+    )
+    session.position += len(events)
+
+
 @dataclass(frozen=True)
 class Decided:
     """What became of a request, as the session's stream will tell it. ``facts`` are the approval's own."""
@@ -214,19 +227,12 @@ _REFUSALS = {
 }
 
 
-def resume_after_decision(*, session_id: UUID, decided: Decided) -> None:
-    """Record a decision in the session's stream and queue the session, in the caller's transaction.
-
-    Raises what ``resume`` raises, and Session.DoesNotExist.
-    """
-    resume(wakeup.waiting_session(session_id=session_id, invocation_id=decided.invocation_id), decided)
-
-
 def resume(waiting: Waiting, decided: Decided, *, also: Sequence[Statement] = ()) -> None:
     """Record a decision in the stream of a session that is locked, and queue it, together with ``also``.
 
-    ``verdict`` is ``approved``, ``rejected`` or ``expired``; the last two end the call here. Raises
-    IllegalTransition when the session does not wait for a decision, and Frozen for an approval of what is frozen.
+    In the transaction that locked it (``wakeup.waiting_session``). ``verdict`` is ``approved``, ``rejected`` or
+    ``expired``; the last two end the call here. Raises IllegalTransition when the session does not wait for a
+    decision, and Frozen for an approval of what is frozen.
     """
     require_waiting(waiting.session, SessionStatus.WAITING_APPROVAL)
     if waiting.frozen and decided.verdict not in _REFUSALS:
@@ -252,14 +258,7 @@ def note_vote(waiting: Waiting, decided: Decided, *, also: Sequence[Statement] =
     require_waiting(session, SessionStatus.WAITING_APPROVAL)
     if waiting.frozen:
         raise Frozen(waiting.frozen)
-    append(
-        stream=session.pk,
-        tenant_id=session.tenant_id,
-        position=session.position,
-        events=[_decision(waiting, decided, "approval.voted", None)],
-        advance=Statement("head", statements.NOTE),
-        also=also,
-    )
+    note(session, [_decision(waiting, decided, "approval.voted", None)], also=also)
 
 
 def _decision(waiting: Waiting, decided: Decided, kind: str, payload: JSON) -> Event:

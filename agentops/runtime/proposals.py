@@ -72,7 +72,7 @@ def carry_out(work: Work, proposed: Proposed) -> bool:
 
 
 def _call(work: Work, proposed: Proposed, call: ToolCall) -> bool:
-    payload = {"arguments": _recordable(call.arguments), "rationale": text(call.rationale), **proposed.seen}
+    payload = {"rationale": text(call.rationale), **proposed.seen}
     facts = {"tool": text(call.tool[:80]), **usage_facts(proposed.turn)}
     checked = prepare(
         call=call,
@@ -82,7 +82,7 @@ def _call(work: Work, proposed: Proposed, call: ToolCall) -> bool:
         breakers=work.breakers,
     )
     if isinstance(checked, Refusal):
-        return _refuse(work, facts, payload, checked, proposed.took())
+        return _refuse(work, facts, {**payload, "arguments": _recordable(call.arguments)}, checked, proposed.took())
     payload["arguments"] = checked.arguments
     refusal = _out_of_place(work, checked)
     if refusal is not None:
@@ -122,7 +122,7 @@ def _out_of_place(work: Work, checked: Prepared) -> Refusal | None:
 
 def _read(work: Work, proposed: Proposed, checked: Prepared, facts: dict[str, Any], payload: dict[str, Any]) -> bool:
     """A read has nothing to intend: decided, performed and recorded in one durable point."""
-    verdict, known = judge(work, checked, None, trusted=proposed.trusted)
+    verdict, known = judge(work, checked, trusted=proposed.trusted)
     if verdict.effect is not Effect.ALLOW:
         return _refuse(work, facts, {**payload, **judged(verdict, known)}, refusal_by(verdict), proposed.took())
     called = time.monotonic()

@@ -10,6 +10,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from threading import Lock
 from typing import Generic, TypeVar
 from uuid import UUID
@@ -36,10 +37,13 @@ _V = TypeVar("_V")
 
 
 class Kept(Generic[_K, _V]):
-    """Values that serve for some seconds, the least recently used ones forgotten first."""
+    """Values that serve for some seconds, the oldest forgotten first.
 
-    def __init__(self, seconds: float, most: int = MOST_KEPT) -> None:
-        self._seconds, self._most = seconds, most
+    ``share``: one serves at least for so many times as long as it took to find.
+    """
+
+    def __init__(self, seconds: float, *, most: int = MOST_KEPT, share: int = 0) -> None:
+        self._seconds, self._most, self._share = seconds, most, share
         self._values: OrderedDict[_K, tuple[float, _V]] = OrderedDict()
         self._lock = Lock()
 
@@ -48,14 +52,21 @@ class Kept(Generic[_K, _V]):
         found = self._values.get(key)
         if found is not None and found[0] > time.monotonic():
             return found[1]
+        began = time.monotonic()
         value = find()
-        self.put(key, value)
+        self.put(key, value, took=time.monotonic() - began)
         return value
 
-    def put(self, key: _K, value: _V) -> None:
-        """Keep a value from now on."""
+    def now(self, key: _K) -> _V | None:
+        """Return the value of ``key`` if it still serves."""
+        found = self._values.get(key)
+        return None if found is None or found[0] <= time.monotonic() else found[1]
+
+    def put(self, key: _K, value: _V, *, took: float = 0.0) -> None:
+        """Keep a value from now on, which ``took`` so many seconds to find."""
+        until = time.monotonic() + max(self._seconds, self._share * took)
         with self._lock:
-            self._values[key] = (time.monotonic() + self._seconds, value)
+            self._values[key] = (until, value)
             self._values.move_to_end(key)
             while len(self._values) > self._most:
                 self._values.popitem(last=False)
@@ -70,7 +81,6 @@ class Kept(Generic[_K, _V]):
 class LastHour:
     """What a tenant did in the last hour: calls that were made, by tool and by tool and target."""
 
-    until: float
     tools: Counter[str] = field(default_factory=Counter)
     targets: Counter[tuple[str, str]] = field(default_factory=Counter)
     total: int = 0
@@ -82,10 +92,9 @@ class LastHour:
         self.total += count
 
 
-_hours: OrderedDict[UUID, LastHour] = OrderedDict()
-_hours_lock = Lock()
-_known: OrderedDict[tuple[UUID, str, str], None] = OrderedDict()
-_known_lock = Lock()
+_hours: Kept[UUID, LastHour] = Kept(FRESH_SECONDS, share=SHARE)
+_counting = Lock()
+_known: Kept[tuple[UUID, str, str], bool] = Kept(inf, most=MOST_TARGETS)
 _earlier_calls: Kept[tuple[UUID, str], tuple[int, ...]] = Kept(HISTORY_SECONDS)
 _earlier_targets: Kept[tuple[UUID, str], tuple[int, ...]] = Kept(HISTORY_SECONDS)
 _amounts: Kept[tuple[UUID, str, str], int | None] = Kept(AMOUNT_SECONDS)
@@ -93,10 +102,7 @@ _amounts: Kept[tuple[UUID, str, str], int | None] = Kept(AMOUNT_SECONDS)
 
 def forget() -> None:
     """Forget everything that was kept; the next call looks anew."""
-    with _hours_lock, _known_lock:
-        _hours.clear()
-        _known.clear()
-    for kept in (_earlier_calls, _earlier_targets, _amounts):
+    for kept in (_hours, _known, _earlier_calls, _earlier_targets, _amounts):
         kept.clear()
 
 
@@ -113,39 +119,26 @@ GROUP BY 1, 2"""
 
 def last_hour(tenant_id: UUID, at: datetime) -> LastHour:
     """Return what the tenant did in the hour before ``at``, as this process knows it."""
-    hour = _hours.get(tenant_id)
-    if hour is not None and hour.until > time.monotonic():
-        return hour
-    began = time.monotonic()
-    rows = fetch_all(_LAST_HOUR, {"tenant": tenant_id, "tools": writing_tools(), "since": at - HOUR})
-    ended = time.monotonic()
-    fresh = LastHour(ended + max(FRESH_SECONDS, SHARE * (ended - began)))
-    for tool, target, count in rows:
-        fresh.add(tool, target, count)
-    with _hours_lock:
-        _hours[tenant_id] = fresh
-        _hours.move_to_end(tenant_id)
-        while len(_hours) > MOST_KEPT:
-            _hours.popitem(last=False)
-    return fresh
+    return _hours.get(tenant_id, lambda: _look(tenant_id, at))
+
+
+def _look(tenant_id: UUID, at: datetime) -> LastHour:
+    hour = LastHour()
+    for tool, target, count in fetch_all(
+        _LAST_HOUR, {"tenant": tenant_id, "tools": writing_tools(), "since": at - HOUR}
+    ):
+        hour.add(tool, target, count)
+    return hour
 
 
 def note_call(tenant_id: UUID, tool: str, target: str, *, known: bool) -> None:
-    """Count a call that this process has just recorded. ``known``: that its target is known now is there to stay."""
-    with _hours_lock:
-        hour = _hours.get(tenant_id)
-        if hour is not None:
+    """Count a call whose intent this process has just recorded. ``known``: what it recorded is there to stay."""
+    hour = _hours.now(tenant_id)
+    if hour is not None:
+        with _counting:
             hour.add(tool, target)
     if known:
-        _remember((tenant_id, tool, target))
-
-
-def _remember(key: tuple[UUID, str, str]) -> None:
-    with _known_lock:
-        _known[key] = None
-        _known.move_to_end(key)
-        while len(_known) > MOST_TARGETS:
-            _known.popitem(last=False)
+        _known.put((tenant_id, tool, target), True)
 
 
 _TARGET = """
@@ -156,13 +149,13 @@ SELECT EXISTS (SELECT 1 FROM known_target WHERE id = %(id)s),
 def new_targets(tenant_id: UUID, tool: str, target: str, at: datetime) -> int | None:
     """Return None when the tool was used on the target before, otherwise the tool's new targets of the last hour."""
     key = (tenant_id, tool, target)
-    if key in _known:
+    if _known.now(key):
         return None
     params = {"id": target_id(*key), "tenant": tenant_id, "tool": tool, "since": at - HOUR}
     found = fetch_one(_TARGET, params)
     if found is None or not found[0]:
         return int(found[1]) if found else 0
-    _remember(key)
+    _known.put(key, True)
     return None
 
 

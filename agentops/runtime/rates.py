@@ -18,7 +18,6 @@ from django.conf import settings
 from agentops.gateway.prepare import Refusal
 from agentops.kernel.canonical import fingerprint_bytes
 from agentops.kernel.errors import FailureKind
-from agentops.ledger.append import Statement
 from agentops.ledger.sql import fetch_one
 from agentops.policy.facts import UNRATED
 from agentops.registry.flow import Sends
@@ -100,16 +99,6 @@ def _anomalies(
             yield rule.many_targets(tool.name, new + 1, usual)
     if tool.flow.sends is Sends.OUTSIDE and work.tracing.evidence.third_read:
         yield rule.new_way_out(tool.name, counts.target_id(tenant_id, tool.name, preview.target))
-
-
-def call_was_made(work: Work, tool: str, target: str, *, for_good: bool) -> None:
-    """Count a call whose intent is on record. ``for_good``: the transaction that recorded it has ended."""
-    counts.note_call(work.held.tenant_id, tool, target, known=for_good)
-
-
-def makes_known(work: Work, tool: str, target: str) -> Statement:
-    """Return the part of the intent that makes its target known."""
-    return counts.know_target(work.held.tenant_id, tool, target)
 
 
 def is_limited(work: Work, tool: str) -> bool:

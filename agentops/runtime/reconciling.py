@@ -15,10 +15,10 @@ from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.append import Event
 from agentops.registry.roles import UnknownRole, get_role
 from agentops.registry.tool import CallContext, ToolSpec
-from agentops.runtime.control import note
 from agentops.runtime.effect import amount_returned, compensation_of, key_is_forgotten, undo_of
 from agentops.runtime.intent import IntendedCall
 from agentops.runtime.models import Invocation, Session
+from agentops.runtime.operations import note
 from agentops.runtime.record import conclude
 from agentops.runtime.states import InvocationState
 
@@ -129,4 +129,4 @@ def _settle(
         compensated, undone = compensation_of(fresh.undoes, by=fresh.pk, actor=actor)
         events.append(compensated)
         also.append(undone)
-    note(session, events, also)
+    note(session, events, also=also)

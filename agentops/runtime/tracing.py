@@ -39,7 +39,6 @@ class Tracing:
         self._approved = len(approved)
 
     def _see(self, observation: Observation) -> None:
-        happened = observation.status in (ObservationStatus.OK, ObservationStatus.UNKNOWN)
         if observation.tool == ASK_PERSON:
             if observation.status is ObservationStatus.OK:
                 self.evidence.operator(str(observation.result.get("answer", "")), source=f"answer {observation.step}")
@@ -50,7 +49,7 @@ class Tracing:
         if observation.status is ObservationStatus.FAILED and _quotes_others(tool):
             words = str(observation.result.get("message", ""))
             self.evidence.derived(words, origin=Origin.UNTRUSTED, source=f"step {observation.step} {tool.name}")
-        if not happened:
+        if observation.status not in (ObservationStatus.OK, ObservationStatus.UNKNOWN):
             return
         if tool.tier is Tier.WRITE_HARD:
             self.done.add(done_key(tool, observation.arguments))

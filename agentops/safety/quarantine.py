@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from agentops.safety import links, markup
+from agentops.kernel.markup import links, page
 
 MARKER_REMOVED = "[marker removed]"
 LEFT_OUT = "[left out]"
@@ -109,13 +109,13 @@ def _cut_mark(count: int, marker: str) -> str:
 def harmless(text: str) -> Harmless:
     """Return ``text`` as a reader sees it: no hidden characters, no hidden markup, links and pictures told as text."""
     cleaned = clean(text)
-    page = markup.seen(cleaned.text)
-    told, comments = links.tell(page.text)
+    shown = page.seen(cleaned.text)
+    told, comments = links.tell(shown.text)
     if told == cleaned.text:
         return Harmless(told, cleaned.hidden)
     # Entities and links may have brought hidden characters back.
     again = clean(told)
-    return Harmless(again.text, cleaned.hidden + again.hidden, page.removed + comments, page.cut)
+    return Harmless(again.text, cleaned.hidden + again.hidden, shown.removed + comments, shown.cut)
 
 
 def harmless_json(value: Any) -> Harmless:

@@ -15,9 +15,9 @@ from email.policy import compat32
 from email.utils import getaddresses
 from typing import BinaryIO
 
-from inscriptis import get_text  # type: ignore[import-untyped]
 from lxml.etree import LxmlError  # type: ignore[import-untyped]
 
+from agentops.kernel.markup.page import seen
 from support_agent.importing.lines import lines_of
 from support_agent.importing.rows import BadRow, Reason, Refused, Row, row_of
 
@@ -133,7 +133,8 @@ def _plain(html: str) -> str:
     if len(html) > MOST_HTML:
         raise Refused(Reason.TOO_LARGE, f"the HTML is larger than {MOST_HTML // 1024} KB")
     try:
-        text = str(get_text(html)).strip()
+        # A part that says it is HTML is read as HTML, also without a tag.
+        text = seen(f"<html>{html}").text.strip()
     except (LxmlError, RecursionError, ValueError) as error:
         raise Refused(Reason.NOT_READABLE, "the HTML cannot be read") from error
     if not text:

@@ -82,11 +82,12 @@ _TEXT = Argument(Kind.TEXT)
 
 _OWN_LABEL = Field(Trust.OWN, Kind.LABEL)
 _OWN_AMOUNT = Field(Trust.OWN, Kind.AMOUNT)
+_OWN_BALANCE = Field(Trust.OWN, Kind.AMOUNT, private=True)
 _OWN_ORDER = Field(Trust.OWN, Kind.REF, of="order")
 _OWN_ITEM = Field(Trust.OWN, Kind.REF, of="item")
 _OWN_METHOD = Field(Trust.OWN, Kind.REF, of="payment method")
 _OWN_PRODUCT = Field(Trust.OWN, Kind.REF, of="product")
-_OWN_TEXT = Field(Trust.OWN, Kind.VALUE)
+_OWN_VALUE = Field(Trust.OWN, Kind.VALUE)
 _NAME = Field(Trust.OWN, Kind.LABEL, private=True)
 _ADDRESS = Field(Trust.OWN, Kind.TARGET, of="address", private=True)
 
@@ -111,7 +112,7 @@ LOOKUP_CUSTOMER = Flow(
         "payment_methods[]": _OWN_LABEL,
         "payment_methods[].payment_method_id": _OWN_METHOD,
         "payment_methods[].last_four": Field(Trust.OWN, Kind.LABEL, private=True),
-        "payment_methods[].balance_minor": Field(Trust.OWN, Kind.AMOUNT, private=True),
+        "payment_methods[].balance_minor": _OWN_BALANCE,
         "order_ids": _OWN_ORDER,
         "older_orders": _OWN_LABEL,
     },
@@ -128,10 +129,10 @@ LOOKUP_ORDER = Flow(
         "address": _ADDRESS,
         "items[].item_id": _OWN_ITEM,
         "items[].product_id": _OWN_PRODUCT,
-        "items[].name": _OWN_TEXT,
+        "items[].name": _OWN_VALUE,
         "items[].price_minor": _OWN_AMOUNT,
-        "items[].options": _OWN_TEXT,
-        "fulfilments[].tracking_ids": Field(Trust.OWN, Kind.VALUE),
+        "items[].options": _OWN_VALUE,
+        "fulfilments[].tracking_ids": _OWN_VALUE,
         "fulfilments[].item_ids": _OWN_ITEM,
         "payments[].kind": _OWN_LABEL,
         "payments[].amount_minor": _OWN_AMOUNT,
@@ -153,9 +154,9 @@ LOOKUP_PRODUCT = Flow(
     document="product_id",
     results={
         "product_id": _OWN_PRODUCT,
-        "name": _OWN_TEXT,
+        "name": _OWN_VALUE,
         "variants[].item_id": _OWN_ITEM,
-        "variants[].options": _OWN_TEXT,
+        "variants[].options": _OWN_VALUE,
         "variants[].price_minor": _OWN_AMOUNT,
         "variants[].currency": _OWN_LABEL,
         "variants[].available": _OWN_LABEL,
@@ -165,7 +166,7 @@ LOOKUP_PRODUCT = Flow(
 LIST_PRODUCTS = Flow(
     "look up",
     arguments={"query": _LABEL},
-    results={"products[].product_id": _OWN_PRODUCT, "products[].name": _OWN_TEXT, "more": _OWN_LABEL},
+    results={"products[].product_id": _OWN_PRODUCT, "products[].name": _OWN_VALUE, "more": _OWN_LABEL},
 )
 
 SEARCH_KNOWLEDGE_BASE = Flow(
@@ -192,7 +193,7 @@ SEND_REPLY = Flow(
     REPLY,
     sends=Sends.SUBJECT,
     arguments={"body": _TEXT},
-    results={**_TICKET_OF, "release_at": _OWN_LABEL, "reply_id": _own("reply")},
+    results={**_TICKET_OF, "release_at": Field(Trust.OWN, Kind.WHEN), "reply_id": _own("reply")},
 )
 UPDATE_TICKET = Flow(TICKET, arguments={"status": _LABEL, "note": _TEXT}, results=_STATUS_CHANGED)
 ESCALATE_TICKET = Flow(TICKET, arguments={"reason": _TEXT, "summary": _TEXT}, results=_STATUS_CHANGED)
@@ -205,7 +206,7 @@ _MONEY_MOVED = {
     "currency": _OWN_LABEL,
     "refunded_minor": _OWN_AMOUNT,
     "refundable_minor": _OWN_AMOUNT,
-    "balance_minor": _OWN_AMOUNT,
+    "balance_minor": _OWN_BALANCE,
     "payout_id": _own("payout"),
 }
 ISSUE_REFUND = Flow(REFUND, arguments={"order_id": _ORDER, **_MONEY}, results=_MONEY_MOVED)

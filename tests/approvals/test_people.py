@@ -119,7 +119,7 @@ def test_pages_say_how_many_approved_and_whose_turn_it_is(stage: Stage, alice: C
     assert "1 of 2 approvals" in mine.content.decode()
     assert (mine.context["page"].panel, mine.context["page"].cannot) == (
         None,
-        "You have approved it; 1 more person must.",
+        ("You have approved this request.", "It is carried out after 1 more person has approved it."),
     )
     assert (theirs.context["page"].panel is None, theirs.context["page"].decision) == (False, None)
     assert "1 of 2 votes" in other.get(queue_url()).content.decode()

@@ -5,8 +5,10 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import Group
 from django.db import transaction
+from django.utils import timezone
 from guardian.shortcuts import assign_perm, remove_perm
 
+from agentops.kernel.ids import new_id
 from agentops.runtime.models import Session
 from agentops.tenancy.models import Membership
 from approvals import sql
@@ -107,7 +109,15 @@ def test_resolution_is_that_of_the_newest_request(stage: Stage) -> None:
     request = stage.ask()
     found = sql.resolution_of(request.invocation_id)
     assert (found.request_id, found.state, found.person, found.reason) == (request.pk, "pending", "", "")
-    assert (found.preview, found.policy_version) == (request.preview, request.policy_version)
-    ApprovalRequest.objects.filter(pk=request.pk).update(supersedes=request)
+    assert (found.preview, found.policy_version, found.facts) == (
+        request.preview,
+        request.policy_version,
+        request.facts,
+    )
+    older, request.pk = request.pk, new_id()
+    ApprovalRequest.objects.filter(pk=older).update(state="voided", closed_at=timezone.now())
+    request.supersedes_id = older
+    request.save(force_insert=True)
+    assert sql.resolution_of(request.invocation_id).request_id == request.pk
     with pytest.raises(ApprovalRequest.DoesNotExist):
-        sql.resolution_of(request.invocation_id)
+        sql.resolution_of(new_id())

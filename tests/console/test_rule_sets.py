@@ -1,5 +1,6 @@
 """Rule sets through the admin: written, refused with every reason, tried on history, activated, at work, withdrawn."""
 
+import html
 import json
 from datetime import timedelta
 from typing import Any
@@ -11,19 +12,22 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from agentops.console.admin.rule_forms import EXAMPLE, written
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import payload_of
 from agentops.policy.models import RuleSet
 from agentops.policy.operations import CannotActivate, activate_rule_set, save_rule_set, withdraw_rule_set
 from agentops.policy.queries import rules_of_tenant
 from agentops.policy.rule_check import BadRules
+from agentops.runtime import trying
 from agentops.runtime.house import house_of
 from agentops.runtime.models import Invocation
-from agentops.tenancy.models import Role, Tenant
-from approvals.models import ApprovalRequest, Verdict
+from agentops.tenancy.models import Tenant
+from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
 from tests.console.conftest import DONE, TELL, Stage, pay, signed_in
+from tests.console.operators import superuser_of
 from tests.console.test_admin import recorded
-from tests.factories.people import Cast, make_person
+from tests.factories.people import make_queue
 from tests.policy.rule_sets import OVER, rule, text
 
 BASE = "/admin/agentops/ruleset/"
@@ -33,12 +37,9 @@ FORBIDS = rule(id="none", when=[], effect="forbid", words="No payments.")
 
 
 @pytest.fixture
-def root(cast: Cast) -> Client:
+def root(stage: Stage) -> Client:
     """An admin of Alice's and Bob's tenant who may use every screen."""
-    person = make_person("root", cast.tenant, Role.ADMIN)
-    person.is_staff = person.is_superuser = True
-    person.save()
-    return signed_in(person)
+    return superuser_of(stage)
 
 
 def saved(tenant: Tenant, *rules: Any) -> RuleSet:
@@ -111,6 +112,7 @@ def test_draft_is_tried_without_being_kept(stage: Stage, root: Client) -> None:
     stage.work(TELL, pay(500), DONE)
     page = shown(root, f"{BASE}draft/", form(stage.cast.tenant, ASKS, note=""))
     assert "2 proposals in 7 days, 1 of them decided another way." in page
+    assert "Compliance packs are not tried" in page
     assert "tenant.small" in page
     invocation = Invocation.objects.get(tool="pay")
     assert f"/sessions/{invocation.session_id}/?at=" in page
@@ -213,6 +215,30 @@ def test_version_that_fits_no_more_is_not_activated(stage: Stage) -> None:
         activate_rule_set(rule_set_id=made.pk, instead_of=None, house=house, actor="user:root")
 
 
+def test_queue_in_which_active_rules_ask_is_not_deleted(stage: Stage, root: Client) -> None:
+    queue, base = stage.cast.queue, "/admin/approvals/approvalqueue/"
+    spare = make_queue(stage.cast.tenant, "spare")
+    made = activated(stage.cast.tenant, rule(when=[SMALL], queue="payments"))
+    held = "the active rule set, which asks people in Payments."
+    assert held in shown(root, f"{base}{queue.pk}/delete/", {"post": "yes"})
+    both = {"action": "delete_selected", "_selected_action": [queue.pk, spare.pk], "post": "yes"}
+    assert held in shown(root, base, both)
+    assert set(ApprovalQueue.objects.filter(tenant=stage.cast.tenant)) == {queue, spare}
+    withdraw_rule_set(rule_set_id=made.pk, actor="user:root")
+    assert root.post(base, both).status_code == 302
+    assert not ApprovalQueue.objects.filter(tenant=stage.cast.tenant).exists()
+
+
+def test_example_is_a_rule_set_and_shows_as_it_was_written(stage: Stage, root: Client) -> None:
+    """The database keeps keys in an order of its own."""
+    sent = {**form(stage.cast.tenant), "text": written(EXAMPLE)}
+    assert root.post(f"{BASE}add/", sent).status_code == 302
+    made = RuleSet.objects.get()
+    page = html.unescape(shown(root, f"{BASE}{made.pk}/change/"))
+    assert written(EXAMPLE) in page
+    assert "Forbid for texts with “we guarantee”, “guaranteed”." in page
+
+
 def test_other_tenants_versions_do_not_show(stage: Stage, root: Client) -> None:
     house = house_of(stage.cast.tenant.pk)
     far = save_rule_set(tenant_id=stage.cast.other.pk, text=text(ASKS), note="Far.", house=house, actor="user:charlie")
@@ -289,8 +315,6 @@ def test_command_refuses_what_it_cannot_use(stage: Stage, tmp_path: Any, capsys:
 
 
 def test_window_is_counted_back_from_now(stage: Stage, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentops.runtime import trying  # noqa: PLC0415 - its clock is set here
-
     stage.work(pay(500), DONE)
     real = trying.utcnow
     monkeypatch.setattr(trying, "utcnow", lambda: real() + timedelta(days=3))

@@ -12,9 +12,9 @@ from agentops.console.reveal import reveal
 from agentops.console.stands import Row, stands_of
 from agentops.ledger.append import Event
 from agentops.registry import roles
-from agentops.runtime import control, freezing
+from agentops.runtime import freezing
 from agentops.runtime.models import Session, SpendDay
-from agentops.runtime.operations import start_session
+from agentops.runtime.operations import note, start_session
 from tests.console.conftest import Stage
 from tests.console.test_session_page import page_of, words_of
 
@@ -113,7 +113,7 @@ def test_session_that_waits_for_money_of_the_next_day_says_so(stage: Stage, bob:
 def test_budgets_show_what_is_used_what_is_set_aside_and_the_warnings(stage: Stage, bob: Client) -> None:
     stage.toy.add_work("w-1")
     session = start_session(agent=stage.agent, subject_id="w-1", actor="user:bob")
-    control.note(session, [Event("budget.warned", "runtime", {"kind": "steps", "percent": 50})], [])
+    note(session, [Event("budget.warned", "runtime", {"kind": "steps", "percent": 50})])
     Session.objects.update(steps=7, cost_micro=900_000, reserved_micro=50_000, workstream="returns")
     page = page_of(bob, session)
     words = words_of(page)

@@ -25,6 +25,7 @@ from tests.crash.messages import careless_workers
 from tests.factories.books import Rows, Shop, accounts_of_effects, books_of, faults_of_ledger, open_shop
 
 PATIENCE = 120
+DRILL_PATIENCE = 400
 CLUSTER = "restarted"
 RESTARTS = 4
 EVENTS_BETWEEN = 60
@@ -51,7 +52,7 @@ def test_database_that_is_restarted_under_load_loses_nothing(base: Path) -> None
     seed = int(os.environ.get("CRASH_SEED", random.randrange(10**9)))
     drill = start_drill(base, seed)
     server = EmbeddedPostgres(base, CLUSTER, durable=False)
-    restarts, deadline = 0, time.monotonic() + PATIENCE
+    restarts, deadline = 0, time.monotonic() + DRILL_PATIENCE
     seen = 0
     while drill.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)

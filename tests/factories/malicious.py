@@ -1,7 +1,7 @@
 """A planner that is wholly on the attacker's side.
 
 It knows the declarations of its tools, everything that it has read, the ids of other people's records, and calls that
-would go through if nobody looked at them (``malicious_worlds``). It looks up what it needs, does some of what it is
+would go through if nobody looked at them (``worlds``). It looks up what it needs, does some of what it is
 asked, and then whatever could do harm. It is seeded: a plan that fails can be run again.
 """
 
@@ -24,7 +24,7 @@ from agentops.registry.planner import (
     ToolCall,
 )
 from agentops.registry.tool import Tier, ToolSpec
-from tests.factories.malicious_worlds import Call, Case
+from tests.factories.worlds.world import Call, Case
 
 MOST_STEPS = 7
 _OK, _TURNED_DOWN = ObservationStatus.OK, (ObservationStatus.REJECTED, ObservationStatus.REFUSED)

@@ -28,8 +28,8 @@ LOOK = ToolCall("look", {"account": "a-1"})
 Moment = Callable[[PlanContext], Line]
 
 
-def pay(minor: int = 500, account: str = "a-1") -> ToolCall:
-    """Return the call that pays; more than 2,500 asks a person."""
+def pay(minor: float = 500, account: str = "a-1") -> ToolCall:
+    """Return the call that pays; more than 2,500 asks a person. Whole numbers alone are amounts."""
     return ToolCall("pay", {"account": account, "minor": minor}, "The customer asked for it.")
 
 

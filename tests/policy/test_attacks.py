@@ -5,7 +5,6 @@ planner does is not.
 """
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,6 +27,7 @@ from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import start_session
 from agentops.runtime.questions import answer_question, open_question
 from approvals.models import ApprovalRequest, Verdict
+from tests.factories.effort import lines_of
 from tests.factories.people import Cast, make_cast
 from tests.factories.runs import DONE, decide, events, go_on, pending, plan, results
 from tests.factories.toy import Toy
@@ -254,14 +254,14 @@ for _ in range(3_000):
     ],
     ids=["1 MB", "many @", "brackets", "50,000 leaves", "deep", "deep text", "1 MB text", "key twice", "half a pair"],
 )
-def test_huge_and_broken_arguments_never_run_and_are_never_slow(
+def test_huge_and_broken_arguments_never_run_and_are_little_work(
     toy: Toy, agent: Agent, club: Club, arguments: Any
 ) -> None:
-    began = time.process_time()
-    session = work(toy, agent, LETTERS, ToolCall("mail", arguments), DONE)
-    assert time.process_time() - began < 2
+    sessions: list[Session] = []
+    call = ToolCall("mail", arguments)
+    assert lines_of(lambda: sessions.append(work(toy, agent, LETTERS, call, DONE))) < 1_000_000
     assert club.done == []
-    assert "call.refused" in events(session) or pending()
+    assert "call.refused" in events(sessions[0]) or pending()
 
 
 CARRIER = Flow(
@@ -318,13 +318,12 @@ def _documents() -> Iterator[Any]:
             yield {"rules": [], "packs": [{"name": "p", "version": 1, part: [one]}]}
 
 
-def test_awkward_rule_sets_are_refused_or_read_but_never_break_and_are_never_slow() -> None:
+def test_awkward_rule_sets_are_refused_or_read_but_never_break_and_are_little_work() -> None:
     refused = 0
     for document in _documents():
         text = json.dumps(document)
-        began = time.process_time()
-        problems = _problems(text)
-        assert time.process_time() - began < 0.5, text[:200]
+        problems: list[str] = []
+        assert lines_of(lambda: problems.extend(_problems(text))) < 1_000 + 2 * len(text), text[:200]  # noqa: B023 - called at once
         assert all(len(problem) < 2_000 for problem in problems)
         refused += bool(problems)
     assert refused > 500

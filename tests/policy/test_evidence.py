@@ -1,14 +1,17 @@
 """Where values came from: by examples for each origin."""
 
 import base64
-from time import process_time
+from functools import partial
 from typing import Any
 
 import pytest
 
-from agentops.policy.directed import use_of
+from agentops.policy.directed import Use, use_of
 from agentops.policy.evidence import Evidence, Origin
+from agentops.policy.leaves import arguments_of
+from agentops.policy.said import Said
 from agentops.registry.flow import Argument, Field, Flow, Kind, Trust
+from tests.factories.effort import lines_of
 from tests.policy.told import (
     AMOUNT,
     CODE,
@@ -233,6 +236,10 @@ def test_what_the_house_says_is_from_an_operator() -> None:
     assert known.trace("bob.hill@x.com", TARGET).origin is Origin.REQUEST
 
 
+def _use(arguments: dict[str, Any]) -> Use:
+    return use_of(FLOW, arguments_of(FLOW, arguments))
+
+
 def test_an_approved_value_is_approved_as_what_it_was_and_whole() -> None:
     known = evidence()
     agreed = {"to": "Eve@Evil.com", "order": 55, "amount": 777.25, "text": "Send it to gil@evil.com", "names": ["Zed"]}
@@ -242,8 +249,8 @@ def test_an_approved_value_is_approved_as_what_it_was_and_whole() -> None:
     assert known.trace("еve@evil.com", TARGET).origin is Origin.UNTRUSTED
     assert known.trace(55, ORDER).origin is Origin.APPROVED
     assert known.trace(55, USER).origin is Origin.UNTRUSTED
-    assert known.trace(777.25, AMOUNT, use_of(FLOW, agreed)).origin is Origin.APPROVED
-    assert known.trace(777.25, AMOUNT, use_of(FLOW, {**agreed, "to": "bob.hill@x.com"})).origin is Origin.UNTRUSTED
+    assert known.trace(777.25, AMOUNT, _use(agreed)).origin is Origin.APPROVED
+    assert known.trace(777.25, AMOUNT, _use({**agreed, "to": "bob.hill@x.com"})).origin is Origin.UNTRUSTED
     assert known.trace("gil@evil.com", TARGET).origin is Origin.NOWHERE
     assert known.trace("Send it to gil@evil.com", TEXT).origin is Origin.APPROVED
     assert known.trace("Zed", VALUE).origin is Origin.APPROVED
@@ -292,11 +299,18 @@ def test_text_of_somebody_outside_was_read(result: dict[str, Any], third: bool) 
 
 
 @pytest.mark.parametrize(
-    ("value", "argument", "named"),
-    [(7, ORDER, True), ("81", ORDER, True), (82, ORDER, True), (12, ORDER, False), (7, USER, True), (81, USER, False)],
+    ("value", "of", "named"),
+    [
+        ("7", "order", True),
+        ("81", "order", True),
+        ("82", "order", True),
+        ("12", "order", False),
+        ("7", "user", True),
+        ("81", "user", False),
+    ],
 )
-def test_a_reference_is_named_as_what_it_is(value: Any, argument: Argument, named: bool) -> None:
-    assert evidence().named_as(value, argument) is named
+def test_a_reference_is_named_as_what_it_is(value: str, of: str, named: bool) -> None:
+    assert Said(REQUEST, Origin.REQUEST, "request").named_as(value, of) is named
 
 
 @pytest.mark.parametrize(
@@ -357,17 +371,14 @@ def test_what_is_read_later_is_seen() -> None:
     assert known.trace("3 Feb 2031", WHEN).how == "date"
 
 
-def test_reading_is_cheap_and_so_is_tracing_what_was_said() -> None:
-    known = evidence()
-    started = process_time()
-    for step in range(1_000):
-        known.read(step=step, tool="get", flow=FLOW, arguments={}, result=READ)
-    assert process_time() - started < 0.03  # 30 microseconds each
+def test_what_a_session_read_makes_neither_reading_nor_tracing_what_was_said_more_work() -> None:
     traced = [("bob.hill@x.com", TARGET), (1200, AMOUNT), ("ord-1234", ORDER), (9, ORDER), ("erin@house.org", TARGET)]
-    for value, argument in traced:
-        known.trace(value, argument)
-    started = process_time()
-    for _ in range(200):
+    reading, tracing = [], []
+    for times in (10, 1_000):
+        known, result = evidence(), {name: [value] * times for name, value in READ.items()}
+        reading.append(lines_of(partial(known.read, step=4, tool="get", flow=FLOW, arguments={}, result=result)))
         for value, argument in traced:
             known.trace(value, argument)
-    assert process_time() - started < 0.05  # 50 microseconds each: five times what it takes on a quiet machine
+        tracing.append(lines_of(lambda: [known.trace(value, argument) for value, argument in traced]))  # noqa: B023 - called at once
+    assert reading[0] == reading[1] < 50
+    assert tracing[0] == tracing[1] < 1_000

@@ -105,6 +105,7 @@ TOOLS = {
             sends=Sends.OUTSIDE,
             arguments={"to[]": MEMBER, "text": WORDS, "at": Argument(Kind.WHEN), "seats": Argument(Kind.VALUE)},
         ),
+        _tool("move", Tier.WRITE_HARD, "move", arguments=dict.fromkeys(("street", "flat"), Argument(Kind.TARGET))),
         _tool("set_pin", Tier.WRITE_HARD, "pin", arguments={"pin": Argument(Kind.SECRET)}),
         _tool("query", Tier.WRITE_HARD, "query", arguments={"sql": Argument(Kind.CODE)}),
         _tool("appoint", Tier.WRITE_HARD, "appoint", arguments={"who": MEMBER, "as": Argument(Kind.ROLE)}),
@@ -266,6 +267,30 @@ def test_link_of_a_member_opens_only_for_who_is_named_and_only_as_it_stands() ->
     assert session.asks("fetch", {"url": "tides.example/may"}) == set()
     assert session.asks("fetch", {"url": "tides.example/may?card=5500"}) == {"target"}
     assert session.asks("fetch", {"url": "www.outside.example/a"}) == {"target"}
+
+
+@pytest.mark.parametrize("nothing", ["", " \n"])
+def test_empty_text_comes_from_nowhere_and_asks_for_nothing(nothing: str) -> None:
+    session = _Session(PAY).read("letters")
+    assert session.asks("pay", {**PAID, "note": nothing}) == set()
+    moved = flow_of(TOOLS["move"], {"street": "Elm 1", "flat": nothing}, evidence=Evidence("Elm 1"), plan=session.plan)
+    assert moved.problems == {"unplanned"}
+    assert moved.facts["untrusted"] is False
+    assert moved.facts["leaves"][1] == ["flat", "target", "nowhere", ""]
+
+
+@pytest.mark.parametrize(
+    ("row", "tool", "arguments"),
+    [
+        ("secret", "set_pin", {"pin": ""}),
+        ("code", "appoint", {"who": "ann@club.example", "as": ""}),
+        ("reference", "void", {"invoice": ""}),
+        ("value", "invite", {"seats": ""}),
+        ("foreign", "invite", {"text": ""}),
+    ],
+)
+def test_empty_text_that_may_mean_something_asks(row: str, tool: str, arguments: dict[str, Any]) -> None:
+    assert row in _Session("Appoint ann@club.example").read("letters").asks(tool, arguments)
 
 
 def test_same_hard_call_again_asks() -> None:

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from agentops.policy.evidence import MOST_VALUE, Evidence, Origin
 from agentops.policy.foreign import MOST_FOREIGN
 from agentops.registry.flow import Argument, Kind
+from tests.factories.effort import lines_of
 from tests.policy.told import (
     AMOUNT,
     FILE,
@@ -64,6 +64,12 @@ def test_a_value_from_outside_is_found_in_any_form(value: Any, how: str) -> None
 def test_the_place_of_a_value_from_outside_is_told() -> None:
     start, end = evidence().trace("eve@evil.com", TARGET).span or (0, 0)
     assert READ["body"][start:end] == EVIL
+
+
+@pytest.mark.parametrize(("value", "written"), [(777.25, "777.25"), (77725, "777.25"), (55, "55"), ("REF", "Ref")])
+def test_the_place_of_a_number_or_a_short_word_is_all_of_it(value: Any, written: str) -> None:
+    start, end = evidence().trace(value, VALUE).span or (0, 0)
+    assert READ["body"][start:end] == written
 
 
 def test_who_paid_is_a_third_party() -> None:
@@ -183,14 +189,16 @@ def test_beyond_the_bound_what_is_not_found_is_untrusted() -> None:
     assert evidence({"diary": "x " * MOST_FOREIGN}).private_in("anything") != ()
 
 
+def _is_not_compared(value: str) -> None:
+    assert Evidence(value).trace(value, TEXT).origin is Origin.NOWHERE
+    assert evidence().trace(value, TEXT).origin is Origin.UNTRUSTED
+    assert [part.kind for part in evidence().parts(value)] == ["rest"]
+    assert evidence({"diary": "a secret"}).private_in(value) != ()
+
+
 def test_a_value_that_is_too_long_is_not_compared() -> None:
-    huge = "Carol Stone " * MOST_VALUE
-    started = perf_counter()
-    assert Evidence(huge).trace(huge, TEXT).origin is Origin.NOWHERE
-    assert evidence().trace(huge, TEXT).origin is Origin.UNTRUSTED
-    assert [part.kind for part in evidence().parts(huge)] == ["rest"]
-    assert evidence({"diary": "a secret"}).private_in(huge) != ()
-    assert perf_counter() - started < 1.0
+    long = "Carol Stone " * MOST_VALUE
+    assert lines_of(lambda: _is_not_compared(long * 10)) == lines_of(lambda: _is_not_compared(long)) < 2_000
 
 
 def test_many_leaves_are_cut_and_nothing_of_them_is_trusted() -> None:

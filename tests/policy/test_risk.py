@@ -1,7 +1,6 @@
 """The score of a proposal: documented, explained, and never lower because something is worse."""
 
 import re
-import timeit
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -24,6 +23,7 @@ from agentops.policy.risk import (
     risk_of,
     table,
 )
+from tests.factories.effort import lines_of
 
 Facts = dict[str, Any]
 PAGE = Path(__file__).parents[2] / "docs/design/risk.md"
@@ -101,7 +101,7 @@ def test_a_score_is_the_sum_of_its_factors() -> None:
         ("reversibility", -5),
         ("request", -5),
     ]
-    assert (risk.score, risk.level) == (30, Level.LOW)
+    assert (risk.score, level_of(risk.score)) == (30, Level.LOW)
     assert risk.as_facts() == {
         "score": 30,
         "version": RISK_VERSION,
@@ -291,7 +291,7 @@ def test_the_worst_of_a_contribution_is_its_heaviest_factor() -> None:
     }
 
 
-def test_it_is_fast() -> None:
-    typical = facts()
-    once = min(timeit.repeat(lambda: risk_of(typical).as_facts(), number=500, repeat=9)) / 500
-    assert once < 60e-6, f"{once * 1e6:.0f} µs, where 30 are the aim on an idle machine"
+def test_a_score_is_little_work() -> None:
+    assert lines_of(lambda: risk_of(facts()).as_facts()) < 300
+    many = facts(flow_leaves=[["order", "ref", "nowhere", ""]] * 10_000)
+    assert lines_of(lambda: risk_of(many).as_facts()) < 300

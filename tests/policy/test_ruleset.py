@@ -381,12 +381,51 @@ def test_difference_says_each_rule_in_a_sentence() -> None:
         )
     ]
     assert difference(new, new).is_empty
-    pack = {"name": "advice", "version": 2, "banned": [{}, {}], "reviews": [{}]}
-    with_pack = difference(old, {**old, "packs": [pack]})
-    assert [(each.id, each.sentence) for each in with_pack.added] == [
-        ("pack advice", "Version 2 for what leaves the house: 2 banned, 1 reviews.")
-    ]
     assert [each.id for each in said(None)] == []
+
+
+def test_difference_shows_each_rule_of_a_pack() -> None:
+    never = {"id": "never", "phrases": ["we guarantee"], "words": "Nothing is guaranteed."}
+    first = {"name": "advice", "version": 2, "banned": [never], "templates": [{"id": "t", "text": "Hello {}."}]}
+    first |= {"tools": ["write"], "template_queue": "legal"}
+    asks = {"id": "offer", "phrases": ["special offer", "sale"], "words": "Look.", "effect": "ask", "queue": "legal"}
+    look = {"id": "look", "phrases": ["we recommend"], "words": "Read it."}
+    days = {"id": "days", "text": "Ten days.", "words": "Say it.", "phrases": ["return"], "above_risk": 40}
+    second = {"name": "more", "version": 1, "banned": [asks], "disclaimers": [days, {**days, "id": "d"}]}
+    second |= {"reviews": [look]}
+    del second["disclaimers"][1]["phrases"], second["disclaimers"][1]["above_risk"]
+    document = read(json.dumps({"rules": [], "packs": [first, second]}), HOUSE)
+    assert [(each.id, each.sentence, each.words) for each in said(document)] == [
+        ("pack advice", "Version 2 for write. What follows no template is asked in legal.", ""),
+        ("pack advice: never", "Forbid for texts with “we guarantee”.", "Nothing is guaranteed."),
+        ("pack advice: t", "Let texts pass that follow “Hello {}.”.", ""),
+        ("pack more", "Version 1 for every tool that sends a text out.", ""),
+        ("pack more: offer", "Ask in legal for texts with “special offer”, “sale”.", "Look."),
+        ("pack more: days", "Demand “Ten days.” beside “return” above a risk of 40.", "Say it."),
+        ("pack more: d", "Demand “Ten days.” always.", "Say it."),
+        ("pack more: look", "Ask for texts with “we recommend”.", "Read it."),
+    ]
+    mended = {**first, "banned": [{**never, "phrases": ["we guarantee", "we promise"]}]}
+    changed = difference(document, {"rules": [], "packs": [mended]})
+    assert [(before.sentence, after.sentence) for before, after in changed.changed] == [
+        ("Forbid for texts with “we guarantee”.", "Forbid for texts with “we guarantee”, “we promise”.")
+    ]
+    assert [each.id for each in changed.removed][:2] == ["pack more", "pack more: offer"]
+
+
+def test_queues_are_those_of_rules_and_of_packs() -> None:
+    banned = {"id": "b", "phrases": ["x"], "words": "No.", "effect": "ask", "queue": "legal"}
+    in_banned = {"name": "p", "version": 1, "banned": [banned, {"id": "c", "phrases": ["y"], "words": "No."}]}
+    in_reviews = {
+        "name": "p",
+        "version": 1,
+        "reviews": [{"id": "r", "phrases": ["x"], "words": "R.", "queue": "legal"}],
+    }
+    in_templates = {"name": "p", "version": 1, "templates": [{"id": "t", "text": "Hi."}], "template_queue": "legal"}
+    for pack in (in_banned, in_reviews, in_templates):
+        document = read(json.dumps({"rules": [rule(queue="payments"), rule(id="b")], "packs": [pack]}), HOUSE)
+        assert compiled(document, "d").queues == {"payments", "legal"}
+    assert NO_RULES.queues == frozenset()
 
 
 def test_no_rules_are_no_rules() -> None:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from agentops.registry.checks import problems_of_role
+from agentops.registry.flow import Argument, Flow, Kind, Sends
 from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import GrantDefault, RoleSpec
 from agentops.registry.roles import all_roles
 from agentops.registry.tool import DataClass, Dial
-from tests.factories.toy import Toy
+from tests.factories.toy import TOY_FLOW, Toy
 
 
 def ids(role: RoleSpec) -> list[str | None]:
@@ -28,6 +29,13 @@ PAID = ProcessSpec("paid", 1, "Paid", "open", frozenset({"paid"}), (Edge("pay", 
 
 def with_processes(*processes: ProcessSpec) -> RoleSpec:
     return replace(Toy().spec(), processes=processes)
+
+
+WORDS = Argument(Kind.LABEL)
+
+
+def with_flow(name: str, /, **changes: Any) -> RoleSpec:
+    return with_tool(name, flow=replace(TOY_FLOW, **changes))
 
 
 def pay_back(arguments: Any, result: Any) -> None:
@@ -65,6 +73,15 @@ def test_every_role_of_the_installation_is_complete() -> None:
         (with_tool("look", worst=""), ["agentops.E010"]),
         (with_tool("look", worst="", data_class=DataClass.PUBLIC), []),
         (with_tool("look", stopped_by=""), []),
+        (with_flow("pay", arguments={"account": WORDS, "minor": WORDS}), []),
+        (with_flow("pay", arguments={"account": WORDS}), ["agentops.E011"]),
+        (with_flow("pay", arguments={"": WORDS, "acount": WORDS}), ["agentops.E011"]),
+        (with_flow("pay", capability="fly"), ["agentops.E011"]),
+        (with_tool("pay", flow=Flow("toy")), ["agentops.E011"] * 2),
+        (with_flow("look", arguments={}, capability="fly"), []),
+        (with_flow("look", arguments={"acount[].id": WORDS}), ["agentops.E011"]),
+        (with_flow("look", document="acount"), ["agentops.E011"]),
+        (with_flow("look", sends=Sends.OUTSIDE), ["agentops.E011"]),
         (with_processes(PAID), []),
         (with_processes(PAID, replace(PAID, name="paid again")), ["agentops.E008"]),
         (with_processes(PAID, PAID), ["agentops.E008"]),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentops.registry.compat import Side, breaking_changes, changes, without_words
+from agentops.registry.compat import Side, changes, without_words
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string", "maxLength": 10}
@@ -13,6 +13,12 @@ TEXT: Schema = {"type": "string", "maxLength": 10}
 def obj(properties: dict[str, Any], required: tuple[str, ...] = (), *, is_open: bool = False) -> Schema:
     schema: Schema = {"type": "object", "properties": properties, "required": list(required)}
     return schema if is_open else {**schema, "additionalProperties": False}
+
+
+def breaking_changes(old_input: Schema, new_input: Schema, old_output: Schema, new_output: Schema) -> list[str]:
+    """Return what in the new version breaks those who call the old one, and those who read it."""
+    found = [*changes(old_input, new_input, Side.TAKES), *changes(old_output, new_output, Side.RETURNS)]
+    return [change.words for change in found if change.breaks]
 
 
 def of(part: Schema) -> Schema:

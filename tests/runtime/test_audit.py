@@ -7,10 +7,9 @@ from agentops.ledger.append import Event
 from agentops.llm.scripted import ScriptedPlanner
 from agentops.registry.planner import FinalAnswer, ToolCall
 from agentops.runtime.audit import audit_session
-from agentops.runtime.control import note
 from agentops.runtime.dispatch import work_until_quiet
 from agentops.runtime.models import Invocation, Session
-from agentops.runtime.operations import start_session
+from agentops.runtime.operations import note, start_session
 from tests.factories.toy import Toy
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spoils_rows")]
@@ -54,5 +53,5 @@ def test_lease_of_a_session_that_nobody_runs_is_found(finished: Session) -> None
 
 def test_stream_that_cannot_be_is_found(finished: Session) -> None:
     call = Invocation.objects.get()
-    note(finished, [Event("call.succeeded", "runtime", {}, {"invocation": str(call.pk)})], [])
+    note(finished, [Event("call.succeeded", "runtime", {}, {"invocation": str(call.pk)})])
     assert audit_session(finished.pk) == ["call.succeeded may not come while the session is finished"]

@@ -1,7 +1,6 @@
 """A tool that is off, as sessions meet it."""
 
 import pytest
-from django.utils import timezone
 
 from agentops.agents.models import Agent
 from agentops.gateway.breakers import breaker_id, report_failure, reset_breaker
@@ -9,14 +8,10 @@ from agentops.kernel.errors import FailureKind
 from agentops.ledger.models import LedgerEvent
 from agentops.registry.planner import FinalAnswer, ToolCall
 from agentops.registry.tool import ToolFailure
-from agentops.runtime.dispatch import work_until_quiet
-from agentops.runtime.models import Invocation, Session
-from agentops.runtime.sweep import sweep_once
-from approvals.models import ApprovalRequest, Verdict
-from approvals.operations import decide_request
+from agentops.runtime.models import Invocation
 from tests.factories.people import Cast
+from tests.factories.runs import DONE, come_back, decide, go_on, pay, work
 from tests.factories.toy import Toy
-from tests.runtime.test_loop import DONE, pay, work
 
 pytestmark = pytest.mark.django_db
 
@@ -38,20 +33,13 @@ def test_write_on_a_tool_that_is_off_is_refused_before_any_intent(toy: Toy, agen
 
 def test_what_was_approved_waits_for_the_tool_and_runs_once_it_is_on(toy: Toy, agent: Agent, cast: Cast) -> None:
     session = work(toy, agent, pay(minor=5_000), DONE)
-    request = ApprovalRequest.objects.get()
-    decide_request(
-        request_id=request.pk, person=cast.alice, verdict=Verdict.APPROVE, digest=request.digest, now=timezone.now()
-    )
+    request = decide(cast)
     switch_off(agent, "pay")
-    work_until_quiet()
-    session.refresh_from_db()
+    go_on(session)
     request.refresh_from_db()
     assert (session.status, session.attempts, request.state) == ("sleeping", 0, "approved")
     reset_breaker(breaker_id=breaker_id(agent.tenant_id, "tool:pay"), actor="user:bob")
-    Session.objects.update(wake_at=timezone.now())
-    sweep_once()
-    work_until_quiet()
-    session.refresh_from_db()
+    come_back(session)
     assert (session.status, toy.vendor.balances["a-1"]) == ("finished", 95_000)
 
 

@@ -13,12 +13,14 @@ from agentops.ledger.queries import payload_of
 from agentops.llm.scripted import ScriptedPlanner
 from agentops.policy.models import RuleSet
 from agentops.policy.operations import activate_rule_set, save_rule_set
+from agentops.policy.ruleset import NO_RULES
 from agentops.registry import roles
 from agentops.registry.planner import FinalAnswer, ToolCall
 from agentops.runtime.dispatch import work_until_quiet
 from agentops.runtime.house import house_of
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import employ_agent, start_session
+from agentops.runtime.trying import Base, try_on_history
 from approvals.models import ApprovalRequest, Verdict
 from approvals.operations import decide_request
 from support_agent import models
@@ -107,6 +109,16 @@ def test_recommendation_asks_in_the_packs_queue_and_goes_when_approved(
     )
     work_until_quiet()
     assert sent() == [ADVICE]
+
+
+@pytest.mark.parametrize("base", Base)
+def test_what_packs_found_stays_found_when_other_rules_are_tried(
+    monkeypatch: pytest.MonkeyPatch, cast: Cast, base: Base
+) -> None:
+    run(monkeypatch, cast, BAD, ADVICE)
+    found = try_on_history(tenant_id=cast.tenant.pk, rules=NO_RULES, days=1, base=base).summary
+    assert (found.total, found.changed) == (2, 0)
+    assert (found.rules["pack.advice.guarantee"].fired, found.rules["pack.advice.personal"].fired) == (1, 1)
 
 
 def test_pack_with_other_phrases_lets_the_reply_go(monkeypatch: pytest.MonkeyPatch, cast: Cast) -> None:

@@ -1,9 +1,6 @@
 """A call that may still take effect is never recorded as failed."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
 from agentops.agents.models import Agent
 from agentops.gateway import execute
@@ -11,9 +8,8 @@ from agentops.kernel.errors import FailureKind
 from agentops.ledger.models import LedgerEvent
 from agentops.registry.tool import ToolFailure
 from agentops.runtime.models import Invocation, Session
-from agentops.runtime.sweep import sweep_once
+from tests.factories.runs import DONE, come_back, lose_worker, pay, work
 from tests.factories.toy import Toy
-from tests.runtime.test_loop import DONE, come_back, pay, work
 
 pytestmark = pytest.mark.django_db
 
@@ -25,9 +21,7 @@ def test_lost_worker_leaves_a_doubt_that_no_later_failure_takes_away(
         patch.setattr(execute, "call", _stopped)
         with pytest.raises(Stopped):
             work(toy, agent, pay(), DONE)
-    session = Session.objects.get()
-    Session.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    sweep_once()
+    session = lose_worker(Session.objects.get())
     toy.vendor.before += [ToolFailure(FailureKind.UNAVAILABLE, "down")] * 3
     come_back(session)
     come_back(session)

@@ -27,50 +27,29 @@ from agentops.runtime.models import Invocation, MoneyWindow, Session
 from agentops.runtime.operations import start_session
 from agentops.runtime.sweep import sweep_once
 from approvals.models import ApprovalRequest, Verdict
-from approvals.operations import decide_request
 from tests.factories.people import Cast
+from tests.factories.runs import (
+    DONE,
+    LOOK,
+    TELL,
+    begin,
+    come_back,
+    decide,
+    events,
+    go_on,
+    pay,
+    plan,
+    results,
+    start,
+    work,
+)
 from tests.factories.toy import Toy
 
 pytestmark = pytest.mark.django_db
 
-DONE = FinalAnswer("All done.", verified=("paid",))
-TELL = ToolCall("note", {"text": "Told the customer."})
-
-
-def pay(minor: object = 500, account: str = "a-1") -> ToolCall:
-    return ToolCall("pay", {"account": account, "minor": minor}, "The customer asked for it.")
-
-
-def work(toy: Toy, agent: Agent, *script: object, work_id: str = "w-1") -> Session:
-    """Run a scripted session as far as it goes."""
-    toy.add_work(work_id)
-    toy.taken.add(work_id)
-    toy.planner = ScriptedPlanner(script)
-    session = start_session(agent=agent, subject_id=work_id, actor="user:bob")
-    work_until_quiet()
-    session.refresh_from_db()
-    return session
-
-
-def events(session: Session) -> list[str]:
-    return list(LedgerEvent.objects.filter(stream=session.pk).order_by("position").values_list("type", flat=True))
-
-
-def decide(cast: Cast, verdict: Verdict, reason: str = "") -> ApprovalRequest:
-    request = ApprovalRequest.objects.filter(state="pending").get()
-    decide_request(
-        request_id=request.pk,
-        person=cast.alice,
-        verdict=verdict,
-        digest=request.digest,
-        reason=reason,
-        now=timezone.now(),
-    )
-    return request
-
 
 def test_small_payment_runs_once(toy: Toy, agent: Agent) -> None:
-    session = work(toy, agent, ToolCall("look", {"account": "a-1"}), pay(), DONE)
+    session = work(toy, agent, LOOK, pay(), DONE)
     assert (session.status, session.outcome, session.steps) == ("finished", "refunded", 3)
     assert toy.vendor.balances["a-1"] == 99_500
     assert events(session) == [
@@ -89,9 +68,8 @@ def test_amount_above_the_limit_waits_and_runs_once_when_approved(toy: Toy, agen
     session = work(toy, agent, pay(5000), DONE)
     assert (session.status, session.gates) == ("waiting_approval", 1)
     assert toy.vendor.calls == []
-    decide(cast, Verdict.APPROVE)
-    work_until_quiet()
-    session.refresh_from_db()
+    decide(cast)
+    go_on(session)
     assert (session.status, session.outcome) == ("finished", "refunded")
     assert toy.vendor.balances["a-1"] == 95_000
     assert len(toy.vendor.calls) == 1
@@ -107,9 +85,8 @@ def test_amount_above_the_limit_waits_and_runs_once_when_approved(toy: Toy, agen
 
 def test_rejection_executes_nothing_and_the_session_still_answers(toy: Toy, agent: Agent, cast: Cast) -> None:
     session = work(toy, agent, pay(5000), TELL, FinalAnswer("Not paid.", blocked=("payment",)))
-    decide(cast, Verdict.REJECT, "Not ours to pay.")
-    work_until_quiet()
-    session.refresh_from_db()
+    decide(cast, Verdict.REJECT)
+    go_on(session)
     assert (session.status, session.outcome) == ("finished", "answered")
     assert toy.vendor.calls == []
     assert Invocation.objects.get(tool="pay").state == "refused"
@@ -119,8 +96,7 @@ def test_expiry_executes_nothing_and_the_session_still_answers(toy: Toy, agent: 
     session = work(toy, agent, pay(5000), TELL, FinalAnswer("Nobody decided."))
     ApprovalRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert sweep_once() == 1
-    work_until_quiet()
-    session.refresh_from_db()
+    go_on(session)
     assert session.status == "finished"
     assert ApprovalRequest.objects.get().state == "expired"
     assert "approval.expired" in events(session)
@@ -135,15 +111,14 @@ def test_splitting_an_amount_does_not_help(toy: Toy, agent: Agent) -> None:
 
 def test_record_changed_after_approval_voids_it_and_asks_again(toy: Toy, agent: Agent, cast: Cast) -> None:
     session = work(toy, agent, pay(5000), DONE)
-    first = decide(cast, Verdict.APPROVE)
+    first = decide(cast)
     toy.vendor.balances["a-1"] -= 1
     toy.vendor.versions["a-1"] += 1
-    work_until_quiet()
-    session.refresh_from_db()
+    go_on(session)
     first.refresh_from_db()
     assert (session.status, first.state) == ("waiting_approval", "voided")
     assert toy.vendor.calls == []
-    second = decide(cast, Verdict.APPROVE)
+    second = decide(cast)
     assert second.supersedes_id == first.pk
     work_until_quiet()
     assert toy.vendor.balances["a-1"] == 94_999
@@ -151,7 +126,7 @@ def test_record_changed_after_approval_voids_it_and_asks_again(toy: Toy, agent: 
 
 def test_rules_changed_after_approval_void_it(toy: Toy, agent: Agent, cast: Cast) -> None:
     work(toy, agent, pay(5000), DONE)
-    first = decide(cast, Verdict.APPROVE)
+    first = decide(cast)
     Threshold.objects.update(value=100)
     work_until_quiet()
     first.refresh_from_db()
@@ -161,7 +136,7 @@ def test_rules_changed_after_approval_void_it(toy: Toy, agent: Agent, cast: Cast
 
 def test_grant_withdrawn_after_approval_refuses(toy: Toy, agent: Agent, cast: Cast) -> None:
     session = work(toy, agent, pay(5000), TELL, DONE)
-    first = decide(cast, Verdict.APPROVE)
+    first = decide(cast)
     ToolGrant.objects.filter(tool="pay").update(dial="observe")
     work_until_quiet()
     first.refresh_from_db()
@@ -202,14 +177,9 @@ def test_bad_proposal_is_refused_and_visible(toy: Toy, agent: Agent, call: ToolC
 
 
 def test_foreign_and_unknown_records_are_refused_in_the_same_words(toy: Toy, agent: Agent) -> None:
-    work(toy, agent, pay(account="b-1"), pay(account="nobody"), TELL, DONE)
-    told = [o["message"] for o in _results("call.refused")]
+    session = work(toy, agent, pay(account="b-1"), pay(account="nobody"), TELL, DONE)
+    told = [result["message"] for result in results(session, "call.refused")]
     assert told[0] == told[1]
-
-
-def _results(type_: str) -> list[dict[str, str]]:
-    found = LedgerEvent.objects.filter(type=type_).order_by("position")
-    return [payload_of(event.stream, event.position)["result"] for event in found]
 
 
 def test_vendor_answers_success_after_the_connection_broke(toy: Toy, agent: Agent) -> None:
@@ -233,24 +203,13 @@ def test_vendor_that_cannot_be_asked_leaves_it_to_a_person(toy: Toy, agent: Agen
     assert toy.handed_over == ["OUTCOME_UNKNOWN"]
 
 
-def come_back(session: Session) -> None:
-    """Let the back-off be over."""
-    Session.objects.update(wake_at=timezone.now())
-    sweep_once()
-    work_until_quiet()
-    session.refresh_from_db()
-
-
 def test_retryable_failure_sleeps_and_goes_on_with_the_same_key(toy: Toy, agent: Agent) -> None:
     toy.vendor.before.append(ToolFailure(FailureKind.RATE_LIMIT, "slow down", retry_after=30))
     session = work(toy, agent, pay(), DONE)
     assert session.status == "sleeping"
     assert session.wake_at is not None
     assert session.wake_at > timezone.now() + timedelta(seconds=25)
-    Session.objects.update(wake_at=timezone.now())
-    sweep_once()
-    work_until_quiet()
-    session.refresh_from_db()
+    come_back(session)
     assert session.status == "finished"
     assert len(set(toy.vendor.calls)) == 1
     assert toy.vendor.balances["a-1"] == 99_500
@@ -268,7 +227,7 @@ def test_same_action_twice_is_refused_as_done(toy: Toy, agent: Agent) -> None:
     session = work(toy, agent, pay(), pay(), DONE)
     assert session.status == "finished"
     assert toy.vendor.balances["a-1"] == 99_500
-    assert _results("call.refused")[0]["code"] == "ALREADY_DONE"
+    assert results(session, "call.refused")[0]["code"] == "ALREADY_DONE"
 
 
 def test_step_budget_ends_in_a_named_stop_with_a_hand_over(toy: Toy, agent: Agent) -> None:
@@ -291,14 +250,10 @@ def test_step_keeps_what_the_model_was_shown_and_what_it_said(toy: Toy, agent: A
 
 
 def test_cost_budget_stops(toy: Toy, agent: Agent) -> None:
-    toy.add_work("w-9")
-    toy.taken.add("w-9")
     toy.planner = ScriptedPlanner(
         [ToolCall("note", {"text": f"note {n}"}) for n in range(9)], usage=Usage("m", 10, 10, 600_000)
     )
-    session = start_session(agent=agent, subject_id="w-9", actor="user:bob")
-    work_until_quiet()
-    session.refresh_from_db()
+    session = go_on(start(toy, agent))
     # The second call could have cost more than is left, so it is not made.
     assert (session.stop_code, session.cost_micro) == ("BUDGET_COST", 600_000)
 
@@ -308,10 +263,7 @@ def test_model_that_cannot_be_reached_is_tried_three_times(toy: Toy, agent: Agen
     session = work(toy, agent, gone, DONE)
     for _ in range(2):
         assert session.status == "sleeping"
-        Session.objects.update(wake_at=timezone.now())
-        sweep_once()
-        work_until_quiet()
-        session.refresh_from_db()
+        come_back(session)
     assert (session.status, session.stop_code) == ("stopped", "MODEL_UNAVAILABLE")
     assert toy.handed_over == ["MODEL_UNAVAILABLE"]
 
@@ -334,35 +286,28 @@ def test_failure_inside_the_program_hands_over(toy: Toy, agent: Agent) -> None:
 
 
 def test_end_without_any_outcome_is_sent_back_and_then_handed_over(toy: Toy, agent: Agent) -> None:
-    assert work(toy, agent, DONE, TELL, DONE).outcome == "answered"
+    first = work(toy, agent, DONE, TELL, DONE)
+    assert first.outcome == "answered"
     session = work(toy, agent, DONE, DONE, DONE, DONE, work_id="w-2")
     assert (session.status, session.stop_code, session.outcome) == ("stopped", "LOOP_SAME_OUTPUT", "escalated")
     assert toy.handed_over == ["LOOP_SAME_OUTPUT"]
-    assert [result["code"] for result in _results("call.refused")] == ["NO_OUTCOME"] * 4
+    refused = [*results(first, "call.refused"), *results(session, "call.refused")]
+    assert [result["code"] for result in refused] == ["NO_OUTCOME"] * 4
 
 
 def test_session_whose_workers_keep_dying_is_handed_over(toy: Toy, agent: Agent) -> None:
-    toy.add_work("w-1")
-    toy.taken.add("w-1")
-    toy.planner = ScriptedPlanner([TELL, DONE])
-    session = start_session(agent=agent, subject_id="w-1", actor="user:bob")
+    session = begin(toy, agent, TELL, DONE)
     for _ in range(5):
         assert claim() is not None
         Session.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
         assert sweep_once() == 1
-    work_until_quiet()
-    session.refresh_from_db()
+    go_on(session)
     assert (session.status, session.stop_code) == ("stopped", "WORKER_LOST")
     assert toy.handed_over == ["WORKER_LOST"]
 
 
 def test_session_that_loses_its_database_is_left_to_the_sweep(toy: Toy, agent: Agent) -> None:
-    toy.planner = ScriptedPlanner(_no_database)
-    toy.add_work("w-1")
-    toy.taken.add("w-1")
-    session = start_session(agent=agent, subject_id="w-1", actor="user:bob")
-    work_until_quiet()
-    session.refresh_from_db()
+    session = work(toy, agent, _no_database)
     assert (session.status, session.stop_code) == ("running", "")
 
 
@@ -371,7 +316,7 @@ def _no_database(context: PlanContext) -> Proposal:
 
 
 def test_waiting_work_that_was_begun_by_hand_gets_no_second_session(toy: Toy, agent: Agent) -> None:
-    toy.planner = ScriptedPlanner([TELL, DONE])
+    plan(toy, TELL, DONE)
     toy.add_work("w-1")
     toy.add_work("w-2")
     start_session(agent=agent, subject_id="w-1", actor="user:bob")
@@ -381,7 +326,7 @@ def test_waiting_work_that_was_begun_by_hand_gets_no_second_session(toy: Toy, ag
 
 
 def test_waiting_work_is_taken_in_once(toy: Toy, agent: Agent) -> None:
-    toy.planner = ScriptedPlanner([TELL, DONE])
+    plan(toy, TELL, DONE)
     for number in range(5):
         toy.add_work(f"w-{number}")
     assert (sweep_once(), sweep_once()) == (5, 0)

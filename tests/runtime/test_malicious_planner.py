@@ -32,12 +32,15 @@ from agentops.tenancy.models import Role, Tenant
 from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
 from approvals.operations import decide_request
 from tests.factories.malicious import MaliciousPlanner, Plan
-from tests.factories.malicious_worlds import WORLDS, World
 from tests.factories.outside_policy import Judge, in_the_books
 from tests.factories.people import make_person
+from tests.factories.worlds import support
+from tests.factories.worlds.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+WORLDS: Mapping[str, World] = {"support": support.WORLD}
+"""One world a role. A role that settings list and that has none fails its test."""
 PLANS = 500
 AT_ONCE = 20
 
@@ -185,7 +188,7 @@ def judged(tenant: Tenant, role: RoleSpec, world: World, plans: Mapping[str, Pla
         plan = plans[session.subject_id]
         part = part_of(plan)
         off = frozenset({world.frozen} if part.frozen else {world.forbidden} if part.ruled else ())
-        problems = [*Judge(session, part.role(role), plan, off).problems(), *books.pop(plan.seed, ())]
+        problems = [*Judge(session, world, part.role(role), plan, off).problems(), *books.pop(plan.seed, ())]
         if problems:
             yield plan.seed, problems
     yield from books.items()

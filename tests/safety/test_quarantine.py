@@ -2,7 +2,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentops.safety.quarantine import MARKER_REMOVED, Cleaned, clean, cut_middle, one_line, session_marker, wrap
+from agentops.safety.quarantine import (
+    LEFT_OUT,
+    MARKER_REMOVED,
+    MOST_PAGES,
+    Cleaned,
+    Harmless,
+    clean,
+    cut_middle,
+    harmless,
+    harmless_json,
+    one_line,
+    session_marker,
+    wrap,
+)
 from tests.llm.contexts import SALT, SESSION
 
 MARKER = session_marker(SESSION, SALT)
@@ -81,3 +94,24 @@ def test_wrapped_text_always_has_one_fence_and_fits(text):
     assert len(body) <= 200
     assert body.replace(f"[cut {MARKER}", "[cut").lower().count(MARKER) == 0
     body.encode()
+
+
+def test_text_is_made_harmless_and_counted() -> None:
+    text = "Hi\u200b <!-- a --> [x](u) <b style='display:none'>b</b>&#8203;<i>c</i>\u202e"
+    assert harmless(text) == Harmless("Hi  x (link: u) c", hidden=3, removed=2)
+
+
+def test_texts_inside_a_value_are_made_harmless_and_the_rest_stays() -> None:
+    value = {"b": ["<p hidden>x</p><p>y</p>", 5, None, True], "a": {"c": "1 < 2", "d": "\u200b"}}
+    assert harmless_json(value) == Harmless('{"a": {"c": "1 < 2", "d": ""}, "b": ["y", 5, null, true]}', 1, 1)
+
+
+def test_value_with_very_many_pages_is_not_read_to_its_end() -> None:
+    found = harmless_json([f"<p>{number}</p>" for number in range(MOST_PAGES + 3)] + ["plain"])
+    assert found.text.count(LEFT_OUT) == 3
+    assert found.text.endswith('"[left out]", "[left out]", "plain"]')
+    assert found.cut == 3 * len("<p>100</p>")
+
+
+def test_markup_that_is_made_of_entities_is_text() -> None:
+    assert harmless("<p>&lt;!-- seen --&gt; &lt;b hidden&gt;x</p>").text == "<!-- seen --> <b hidden>x"

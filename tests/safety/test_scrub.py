@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
@@ -56,7 +57,7 @@ HEX: dict[str, Callable[[str], str]] = {
     "hex in a longer text": lambda text: f"before {text} after".encode().hex(" ", 4),
 }
 BASE64: dict[str, Callable[[str], str]] = {
-    **{f"base64 at {place}": lambda text, place=place: base64_of(text, place) for place in range(3)},  # type: ignore[misc]
+    **{f"base64 at {place}": partial(base64_of, before=place) for place in range(3)},
     "base64 alone": lambda text: base64.b64encode(text.encode()).decode(),
     "base64 of addresses": lambda text: base64.urlsafe_b64encode(f"k={text};".encode()).decode().rstrip("="),
     "base64 in lines": lambda text: base64.encodebytes(f"Authorization: Basic {text}:".encode() * 3).decode(),

@@ -1,9 +1,8 @@
 """Admin screens whose every change is an event in the ledger, in the transaction that makes the change."""
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Field, ForeignKey, Model, QuerySet
 from django.forms import BaseModelFormSet, ModelForm
@@ -11,6 +10,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from agentops.agents.models import Agent, AgentVersion, Threshold, ToolGrant
+from agentops.console.admin.scoped import actor_of
 from agentops.kernel.canonical import JSON
 from agentops.ledger.append import Event, append_to
 from agentops.runtime.rate_models import RateLimit
@@ -103,8 +103,7 @@ def _record(request: HttpRequest, obj: Model, kind: str, before: Values, after: 
         "object": _cut(str(obj)),
         "changes": {name: [_cut(old), _cut(new)] for name, (old, new) in changes.items()},
     }
-    actor = f"user:{cast('User', request.user).get_username()}"
-    event = Event(kind, actor, facts, {"object": str(obj.pk)}, {"changes": changes})
+    event = Event(kind, actor_of(request), facts, {"object": str(obj.pk)}, {"changes": changes})
     append_to(tenant_id=tenant.pk, name=stream, events=[event])
 
 

@@ -4,16 +4,13 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from agentops.console.admin.scoped import ReadOnlyAdmin
+from agentops.console.admin.scoped import ReadOnlyAdmin, actor_of
 from agentops.gateway.consents import capabilities, give_consent, revoke_consent
 from agentops.gateway.models import SecretConsent
-from agentops.tenancy.models import Tenant
-from agentops.tenancy.queries import tenants_of
 
 
 @admin.register(SecretConsent)
@@ -36,9 +33,7 @@ class SecretConsentAdmin(ReadOnlyAdmin):
         return ("tenant", "capability", "environment") if obj is None else self.list_display
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer the person's tenants, and what the installed tools name."""
-        if db_field.name == "tenant":
-            kwargs["queryset"] = Tenant.objects.filter(pk__in=[tenant.pk for tenant in tenants_of(request.user)])
+        """Offer what the installed tools name."""
         if db_field.name == "capability":
             choices = [(name, name) for name in capabilities()]
             words = "The name under which tools ask for the credential." if choices else "No installed tool names one."
@@ -49,7 +44,10 @@ class SecretConsentAdmin(ReadOnlyAdmin):
         """Give the consent, or keep the one that stands."""
         asked = cast("SecretConsent", obj)
         given = give_consent(
-            tenant_id=asked.tenant_id, capability=asked.capability, environment=asked.environment, actor=_actor(request)
+            tenant_id=asked.tenant_id,
+            capability=asked.capability,
+            environment=asked.environment,
+            actor=actor_of(request),
         )
         asked.pk = given.pk
 
@@ -60,9 +58,5 @@ class SecretConsentAdmin(ReadOnlyAdmin):
     def take_back(self, request: HttpRequest, queryset: QuerySet[SecretConsent]) -> None:
         """Take back the chosen consents."""
         for consent in queryset.filter(revoked_at=None):
-            revoke_consent(consent_id=consent.pk, actor=_actor(request))
+            revoke_consent(consent_id=consent.pk, actor=actor_of(request))
         messages.success(request, "Taken back. No call that begins from now on gets these credentials.")
-
-
-def _actor(request: HttpRequest) -> str:
-    return f"user:{cast('User', request.user).get_username()}"

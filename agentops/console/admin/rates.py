@@ -1,7 +1,5 @@
 """Limits on how often writes may be made."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import admin
 from django.db.models import Model
@@ -12,8 +10,6 @@ from agentops.console.admin.audited import AuditedAdmin
 from agentops.console.admin.scoped import ScopedAdmin
 from agentops.runtime.rate_counts import writing_tools
 from agentops.runtime.rate_models import RateLimit
-from agentops.tenancy.models import Tenant
-from agentops.tenancy.queries import tenants_of
 
 
 def _tools() -> list[tuple[str, str]]:
@@ -54,9 +50,3 @@ class RateLimitAdmin(ScopedAdmin, AuditedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         """A limit stays with its tenant."""
         return ("tenant",) if obj is not None else ()
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer the person's tenants."""
-        if db_field.name == "tenant":
-            kwargs["queryset"] = Tenant.objects.filter(pk__in=[tenant.pk for tenant in tenants_of(request.user)])
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)

@@ -29,7 +29,19 @@ EXAMPLE = {
             "effect": "forbid",
             "words": "Nothing is done with values that come from text by others.",
         },
-    ]
+    ],
+    "packs": [
+        {
+            "name": "promises",
+            "version": 1,
+            "banned": [
+                {"id": "guarantee", "phrases": ["we guarantee", "guaranteed"], "words": "Nothing is guaranteed."}
+            ],
+            "reviews": [
+                {"id": "advice", "phrases": ["we recommend"], "words": "Advice is read by a person before it goes out."}
+            ],
+        }
+    ],
 }
 """What a tenant without rules begins from."""
 
@@ -47,7 +59,7 @@ class RuleSetForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         max_length=MOST_BYTES,
         strip=False,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 26, "spellcheck": "false", "class": "font-mono text-xs"}),
-        help_text="What a rule may compare, and how one is written, stands below.",
+        help_text="What a rule may compare, and how rules and packs are written, stands below.",
     )
 
     class Meta:

@@ -20,7 +20,7 @@ from django.urls import URLPattern, path, reverse
 
 from agentops.console.admin import rule_tables
 from agentops.console.admin.rule_forms import EXAMPLE, RuleSetForm, WindowForm, written
-from agentops.console.admin.scoped import ScopedAdmin
+from agentops.console.admin.scoped import ScopedAdmin, actor_of
 from agentops.kernel.canonical import digest
 from agentops.kernel.errors import AgentOpsError
 from agentops.policy.models import RuleSet
@@ -29,7 +29,6 @@ from agentops.policy.rule_words import difference, said
 from agentops.policy.ruleset import TenantRules, compiled
 from agentops.runtime.house import house_of
 from agentops.runtime.trying import Base, try_on_history
-from agentops.tenancy.models import Tenant
 from agentops.tenancy.queries import tenants_of
 
 MOST_ON_SCREEN = 100_000
@@ -67,12 +66,6 @@ class RuleSetAdmin(ScopedAdmin):
         """A version stays: decisions were made under it."""
         return False
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer the person's tenants."""
-        if db_field.name == "tenant":
-            kwargs["queryset"] = Tenant.objects.filter(pk__in=[tenant.pk for tenant in tenants_of(request.user)])
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Begin from what was sent, the version that was named, the active one, or an example."""
         if request.POST:
@@ -102,7 +95,7 @@ class RuleSetAdmin(ScopedAdmin):
             text=form.cleaned_data["text"],
             note=obj.note,
             house=house_of(obj.tenant_id),
-            actor=_actor(request),
+            actor=actor_of(request),
         )
         obj.__dict__.update(made.__dict__)
 
@@ -177,7 +170,7 @@ class RuleSetAdmin(ScopedAdmin):
             seen = request.POST.get("instead_of", "")
             try:
                 instead_of = UUID(seen) if seen else None
-                activate_rule_set(rule_set_id=pk, instead_of=instead_of, house=house, actor=_actor(request))
+                activate_rule_set(rule_set_id=pk, instead_of=instead_of, house=house, actor=actor_of(request))
             except (AgentOpsError, ValueError) as error:
                 self.message_user(request, getattr(error, "in_full", "Load the page again."), messages.ERROR)
                 return HttpResponseRedirect(request.path)
@@ -195,14 +188,13 @@ class RuleSetAdmin(ScopedAdmin):
         rule_set = self._get(request, str(pk), "change")
         if request.method == "POST":
             try:
-                withdraw_rule_set(rule_set_id=pk, actor=_actor(request))
+                withdraw_rule_set(rule_set_id=pk, actor=actor_of(request))
             except AgentOpsError as error:
                 self.message_user(request, error.in_full, messages.ERROR)
             else:
                 self.message_user(request, f"{rule_set} decides nothing any more.", messages.SUCCESS)
             return _to(rule_set)
-        gone = difference(rule_set.document, None)
-        return self._page(request, "withdraw", rule_set, {"rules": rule_tables.rules_table(gone.removed)})
+        return self._page(request, "withdraw", rule_set, {"rules": rule_tables.rules_table(said(rule_set.document))})
 
     def _get(self, request: HttpRequest, object_id: str, verb: str) -> RuleSet:
         found = self.get_object(request, object_id)
@@ -223,10 +215,6 @@ class RuleSetAdmin(ScopedAdmin):
         title = f"{rule_set.tenant}: {'draft' if rule_set._state.adding else rule_set}"  # noqa: SLF001 - Django's public name for whether a row exists
         shown = {**frame, "title": title, "opts": self.opts, "rule_set": rule_set, **context}
         return render(request, f"admin/agentops/ruleset/{name}.html", shown)
-
-
-def _actor(request: HttpRequest) -> str:
-    return f"user:{request.user.get_username()}"
 
 
 def _to(rule_set: RuleSet) -> HttpResponse:
@@ -260,10 +248,16 @@ def _difference(old: RuleSet | None, new: RuleSet) -> Any:
 
 
 def _with_words(rule: Any) -> str:
-    return f"{rule.sentence} “{rule.words}”"
+    return f"{rule.sentence} “{rule.words}”" if rule.words else rule.sentence
 
 
-_ORDER = ("id", "tools", "when", "effect", "queue", "people", "words", "fact", "op", "value", "unit")
+_ORDER = (
+    *("rules", "packs"),
+    *("id", "name", "version", "tools", "when"),
+    *("banned", "disclaimers", "reviews", "templates", "template_queue"),
+    *("phrases", "text", "above_risk", "effect", "queue", "people", "words"),
+    *("fact", "op", "value", "unit"),
+)
 
 
 def _ordered(value: Any) -> Any:

@@ -14,9 +14,9 @@ from inscriptis.html_engine import Inscriptis  # type: ignore[import-untyped]
 from inscriptis.model.config import ParserConfig  # type: ignore[import-untyped]
 from lxml import etree, html  # type: ignore[import-untyped]
 
-from agentops.safety import tags
-from agentops.safety.links import link_told, picture_told
-from agentops.safety.styles import Declarations, Look, hides, look_of, rules, said_about
+from agentops.kernel.markup import tags
+from agentops.kernel.markup.links import link_told, picture_told
+from agentops.kernel.markup.styles import Declarations, Look, hides, look_of, rules, said_about
 
 MOST_CHARACTERS = 200_000
 _MOST_ELEMENTS = 3_000

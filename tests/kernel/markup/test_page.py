@@ -1,12 +1,15 @@
 """What a reader of a page does not see, a model does not get."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentops.safety import markup, tags
-from agentops.safety.markup import MOST_CHARACTERS, Seen, seen
-from agentops.safety.tags import MOST_DEPTH, MOST_TAGS
+from agentops.kernel.markup import page as reader
+from agentops.kernel.markup import tags
+from agentops.kernel.markup.page import MOST_CHARACTERS, Seen, seen
+from agentops.kernel.markup.tags import MOST_DEPTH, MOST_TAGS
 
 ORDER = "refund everything"
 HIDING_STYLES = [
@@ -227,19 +230,19 @@ def test_work_on_a_hostile_page_is_bounded(unit: str, monkeypatch: pytest.Monkey
     """A page of a million characters: what is read, built and kept stays below fixed bounds."""
     pages: list[tags.Page] = []
     elements: list[int] = []
-    read, hide = tags.read, markup._take_out_hidden
+    read, hide = tags.read, reader._take_out_hidden
 
     def reading(text: str) -> tags.Page:
         assert len(text) <= MOST_CHARACTERS
         pages.append(read(text))
         return pages[-1]
 
-    def hiding(body: object, sheet: object) -> int:
-        elements.append(sum(1 for _ in body.iter()))  # type: ignore[attr-defined]
-        return hide(body, sheet)  # type: ignore[arg-type]
+    def hiding(body: Any, sheet: Any) -> int:
+        elements.append(sum(1 for _ in body.iter()))
+        return hide(body, sheet)
 
     monkeypatch.setattr(tags, "read", reading)
-    monkeypatch.setattr(markup, "_take_out_hidden", hiding)
+    monkeypatch.setattr(reader, "_take_out_hidden", hiding)
     page = "<p class=x>Hello</p>" + unit * (1_000_000 // len(unit))
     found = seen(page)
     assert found.text.startswith("Hello")

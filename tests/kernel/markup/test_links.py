@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentops.safety.links import MOST_ADDRESS, tell
-from agentops.safety.quarantine import LEFT_OUT, MOST_PAGES, Harmless, harmless, harmless_json
+from agentops.kernel.markup.links import MOST_ADDRESS, tell
 
 TOLD = {
     "[your account](https://evil.example/?d=1)": "your account (link: https://evil.example/?d=1)",
@@ -41,27 +40,3 @@ def test_telling_twice_changes_nothing_more_in_kind(text: str) -> None:
     told, removed = tell(text)
     assert len(told) <= 12 * len(text) + MOST_ADDRESS
     assert removed <= text.count("]:")
-
-
-# -- Everything together -------------------------------------------------------------------------------
-
-
-def test_text_is_made_harmless_and_counted() -> None:
-    text = "Hi\u200b <!-- a --> [x](u) <b style='display:none'>b</b>&#8203;<i>c</i>\u202e"
-    assert harmless(text) == Harmless("Hi  x (link: u) c", hidden=3, removed=2)
-
-
-def test_texts_inside_a_value_are_made_harmless_and_the_rest_stays() -> None:
-    value = {"b": ["<p hidden>x</p><p>y</p>", 5, None, True], "a": {"c": "1 < 2", "d": "\u200b"}}
-    assert harmless_json(value) == Harmless('{"a": {"c": "1 < 2", "d": ""}, "b": ["y", 5, null, true]}', 1, 1)
-
-
-def test_value_with_very_many_pages_is_not_read_to_its_end() -> None:
-    found = harmless_json([f"<p>{number}</p>" for number in range(MOST_PAGES + 3)] + ["plain"])
-    assert found.text.count(LEFT_OUT) == 3
-    assert found.text.endswith('"[left out]", "[left out]", "plain"]')
-    assert found.cut == 3 * len("<p>100</p>")
-
-
-def test_markup_that_is_made_of_entities_is_text() -> None:
-    assert harmless("<p>&lt;!-- seen --&gt; &lt;b hidden&gt;x</p>").text == "<!-- seen --> <b hidden>x"
