@@ -43,6 +43,7 @@ class Gate:
         request = ApprovalRequest.objects.create(
             id=new_id(),
             queue=queue,
+            opened_in=queue.slug,
             nonce=nonce,
             digest=request_digest(case, expires_at=expires_at, nonce=nonce),
             created_at=case.requested_at,
@@ -89,7 +90,7 @@ class Gate:
         """Return the slugs of the tenant's queues."""
         return frozenset(ApprovalQueue.objects.filter(tenant_id=tenant_id).values_list("slug", flat=True))
 
-    def expire_due(self, limit: int) -> int:
+    def do_due(self, limit: int) -> int:
         """Expire requests past their time, each in its own transaction, and return how many.
 
         One that cannot be expired is logged and does not hold up the others.

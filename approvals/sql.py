@@ -54,8 +54,11 @@ LEFT JOIN approvals_decision own ON own.request_id = %(request)s AND own.person_
 WHERE q.id = %(queue)s"""  # noqa: S608 - constants only
 
 _DECIDE = """
-INSERT INTO approvals_decision (request_id, person_id, verdict, reason, checked, digest, at)
-SELECT %(request)s, %(person)s, %(verdict)s, %(reason)s, %(checked)s, %(decided_digest)s, %(decided_at)s FROM head"""
+INSERT INTO approvals_decision (
+  request_id, person_id, verdict, reason, checked, digest, at, acknowledged, stepped_up
+)
+SELECT %(request)s, %(person)s, %(verdict)s, %(reason)s, %(checked)s, %(decided_digest)s, %(decided_at)s, '', ''
+FROM head"""
 
 _CLOSE = """
 UPDATE approvals_approvalrequest SET state = %(request_state)s, closed_at = %(closed_at)s

@@ -1,5 +1,6 @@
 """Agents, their versions, and what a version may do."""
 
+from django.conf import settings
 from django.core.validators import MinValueValidator
 from django.db import models
 
@@ -17,6 +18,14 @@ class Agent(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="agents")
     role = models.CharField(max_length=40, help_text="The role's name, as listed in settings.")
     name = models.CharField(max_length=80)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Who answers for the agent. The owner decides none of its requests.",
+    )
     is_active = models.BooleanField(default=True, help_text="An inactive agent takes no new work.")
     current_version = models.ForeignKey(
         "AgentVersion", on_delete=models.PROTECT, null=True, blank=True, related_name="+"

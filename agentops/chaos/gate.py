@@ -64,7 +64,7 @@ class Gate:
         """Return none: there is one person for everything."""
         return frozenset()
 
-    def expire_due(self, limit: int) -> int:
+    def do_due(self, limit: int) -> int:
         """Expire requests that the person does not decide, each in its own transaction, and return how many."""
         due = Request.objects.filter(state=ApprovalState.PENDING, verdict="", expires_at__lte=utcnow())
         return sum(_close(pk, ApprovalState.EXPIRED, "sweep") for pk in due.values_list("pk", flat=True)[:limit])

@@ -169,6 +169,7 @@ class ToolSpec:
     ``secret`` names the capability whose credential a call needs, such as ``stripe_charges``; empty needs none. It is
     found by the gateway, with the tenant's consent, given as ``context.secret``, and read anew once after AUTH.
     ``flow`` says what its arguments mean and who wrote what it returns.
+    ``tags`` say what people have to know to decide about it ("money", "outbound"); tenants send tags to queues.
     ``worst`` is the worst that one call can do, ``stopped_by`` the control that stops it, both in words for a person.
     """
 
@@ -204,6 +205,7 @@ class ToolSpec:
     queue: str = ""
     outcome: str = ""
     secret: str = ""
+    tags: tuple[str, ...] = ()
     flow: Flow = UNDECLARED
     worst: str = ""
     stopped_by: str = ""

@@ -22,7 +22,8 @@ class ApprovalCase:
     ``reasons`` are the rules that fired as (rule, effect, words). ``rationale`` is the planner's claim,
     ``subject_text`` comes from outside; both are untrusted. ``supersedes`` is the voided request that this
     one replaces because the record changed. ``people`` is how many different people must approve, at most MOST_PEOPLE.
-    ``facts`` are what the verdict rests on, in the form of ``policy.facts.recorded``.
+    ``facts`` are what the verdict rests on, in the form of ``policy.facts.recorded``. ``editor`` is the person who
+    proposes it instead of the planner, as an actor, and may not decide it.
     """
 
     tenant_id: UUID
@@ -55,6 +56,7 @@ class ApprovalCase:
     supersedes: UUID | None = None
     people: int = 1
     facts: dict[str, Any] = field(default_factory=dict)
+    editor: str = ""
 
 
 class ApprovalState(StrEnum):
@@ -71,7 +73,8 @@ class ApprovalState(StrEnum):
 class Resolution:
     """The state of a request as the runtime sees it, with the preview, the rules and the facts that the person saw.
 
-    ``person`` names all who approved, or who rejected; it and ``reason`` are empty while nobody has.
+    ``person`` names all who approved, or who rejected; it and ``reason`` are empty while nobody has. ``unfit`` says why
+    an approval does not hold any more although nothing in it changed: somebody who gave it may not decide any more.
     """
 
     request_id: UUID
@@ -81,6 +84,7 @@ class Resolution:
     preview: dict[str, Any] | None = None
     policy_version: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    unfit: str = ""
 
 
 class ApprovalGate(Protocol):
@@ -104,8 +108,8 @@ class ApprovalGate(Protocol):
     def queues_of(self, tenant_id: UUID) -> frozenset[str]:
         """Return the names by which tools and rules call the tenant's queues."""
 
-    def expire_due(self, limit: int) -> int:
-        """Expire requests past their time, each in its own transaction, and return how many."""
+    def do_due(self, limit: int) -> int:
+        """Do what time asks for, such as expiring requests, each in its own transaction, and return how much."""
 
 
 @cache

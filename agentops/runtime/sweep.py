@@ -39,7 +39,7 @@ VERSION_GRACE = timedelta(minutes=10)
 
 def sweep_once() -> int:
     """Do what is due, ring if anything is runnable, and return how many things were done."""
-    done = _reclaim() + _wake() + approval_gate().expire_due(BATCH) + expire_questions(BATCH) + _give_up() + _take_in()
+    done = _reclaim() + _wake() + approval_gate().do_due(BATCH) + expire_questions(BATCH) + _give_up() + _take_in()
     if Session.objects.filter(status=SessionStatus.QUEUED).exists():
         doorbell.ring()
     return done

@@ -83,6 +83,10 @@ TEMPLATES = [
 ROLES = ["support_agent.role.ROLE"]
 # Who asks people: an implementation of agentops.runtime.ports.ApprovalGate.
 APPROVAL_GATE = "approvals.gate.Gate"
+# So long an approval can be taken back before anything is carried out; 0 means not at all.
+APPROVAL_UNDO_SECONDS = ENVIRONMENT.number("APPROVAL_UNDO_SECONDS", 10, least=0, most=300)
+# The age in seconds of a second factor that still counts when something irreversible is approved.
+STEP_UP_SECONDS = ENVIRONMENT.number("STEP_UP_SECONDS", 300, least=30, most=300)
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # Sockets of the apps: dotted paths of lists of URL patterns.

@@ -28,6 +28,9 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = []
 SERVESTATIC_USE_FINDERS = True
 
+# Approved means carried out next, unless a test says otherwise.
+APPROVAL_UNDO_SECONDS = 0
+
 # No test finds a credential of the machine it runs on.
 TOOL_ENVIRONMENT = "sandbox"
 SECRET_SOURCE = "environment"  # noqa: S105 - where from, not what

@@ -1,7 +1,8 @@
-"""Queues, requests and decisions.
+"""Queues, requests, and what people did with them.
 
 A request is frozen when it is made: everything a person is shown stands in its row, and ``digest`` covers
-all of it. Only its state and closing time change afterwards, once.
+all of it. What changes afterwards is its state, and where it lies: who has claimed it, whose it is, and how
+far it was escalated.
 """
 
 import base64
@@ -16,6 +17,13 @@ from agentops.runtime.ports import ApprovalState
 from agentops.tenancy.models import Tenant
 
 
+class OnExpiry(models.TextChoices):
+    """What becomes of the work behind a request that nobody decided."""
+
+    NOTHING = "nothing", "Do nothing: the agent is told, and goes on"
+    HAND_OVER = "hand_over", "Hand the ticket over to a person"
+
+
 class ApprovalQueue(models.Model):
     """Requests that one group of people decides."""
 
@@ -26,11 +34,33 @@ class ApprovalQueue(models.Model):
     decide_within = models.DurationField(
         help_text="A request that nobody decided in this time expires, and nothing runs."
     )
+    hours = models.ForeignKey(
+        "BusinessHours",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        help_text="The time to decide runs in these hours only. Empty: around the clock.",
+    )
+    on_expiry = models.CharField(
+        max_length=10,
+        choices=OnExpiry,
+        default=OnExpiry.NOTHING,
+        help_text="What happens to the work when a request expires. The call itself is never made.",
+    )
+    bulk_approve = models.BooleanField(
+        default=False,
+        help_text="Up to ten reversible requests of one tool may be approved together. "
+        "Never money, messages that leave the house, or permissions.",
+    )
 
     class Meta:
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["tenant", "slug"], name="queue_slugs_are_unique_in_a_tenant")]
-        permissions = [("decide_queue", "Can decide requests of this queue")]
+        permissions = [
+            ("see_queue", "Can see requests of this queue"),
+            ("decide_queue", "Can decide requests of this queue"),
+            ("manage_queue", "Can assign requests of this queue and read its figures"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -78,6 +108,20 @@ class ApprovalRequest(models.Model):
     closed_at = models.DateTimeField(null=True)
     void_reason = models.CharField(max_length=300, blank=True)
 
+    opened_in = models.CharField(max_length=50, help_text="The queue that it was opened in, which the digest covers.")
+    routed_by = models.CharField(max_length=200, blank=True, help_text="Why it is in another queue than the tool's.")
+    claimed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    assigned_to = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    rung = models.PositiveSmallIntegerField(default=0, help_text="How far it was escalated; 0: not.")
+    reminded = models.PositiveSmallIntegerField(default=0, help_text="How many reminders were sent.")
+    next_at = models.DateTimeField(null=True, help_text="When the sweep next reminds or escalates.")
+    dispatch_at = models.DateTimeField(null=True, help_text="Approved, and may be taken back until then.")
+
     class Meta:
         ordering = ["expires_at", "id"]
         constraints = [
@@ -92,11 +136,19 @@ class ApprovalRequest(models.Model):
             models.CheckConstraint(
                 condition=Q(people__gte=1, people__lte=MOST_PEOPLE), name="a_request_needs_one_to_five_people"
             ),
+            models.CheckConstraint(
+                condition=Q(claimed_by__isnull=True, claimed_until__isnull=True)
+                | Q(claimed_by__isnull=False, claimed_until__isnull=False),
+                name="a_claim_ends",
+            ),
         ]
         indexes = [
             models.Index(fields=["tenant", "expires_at", "id"], condition=Q(state="pending"), name="request_pending"),
             models.Index(fields=["tenant", "-closed_at", "-id"], condition=~Q(state="pending"), name="request_closed"),
             models.Index(fields=["expires_at"], condition=Q(state="pending"), name="request_due"),
+            models.Index(fields=["next_at"], condition=Q(state="pending"), name="request_next"),
+            models.Index(fields=["dispatch_at"], condition=Q(dispatch_at__isnull=False), name="request_dispatch"),
+            models.Index(fields=["tenant", "tool", "-closed_at"], name="request_similar"),
         ]
 
     def __str__(self) -> str:
@@ -125,12 +177,63 @@ class Decision(models.Model):
     checked = models.CharField("what was checked", max_length=1000, blank=True)
     digest = models.CharField(max_length=64)
     at = models.DateTimeField()
+    on_behalf_of = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", help_text="Who delegated it."
+    )
+    acknowledged = models.CharField(max_length=200, blank=True, help_text="The fact that was typed.")
+    stepped_up = models.CharField(max_length=20, blank=True, help_text="How the person proved to be there.")
+    dwell_ms = models.PositiveIntegerField(null=True, help_text="From showing the page to deciding.")
+    taken_back_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["request", "person"], name="a_person_decides_once"),
+            models.UniqueConstraint(
+                fields=["request", "person"], condition=Q(taken_back_at=None), name="a_person_decides_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(on_behalf_of=None) | ~Q(on_behalf_of=models.F("person")),
+                name="nobody_decides_for_oneself",
+            ),
             models.CheckConstraint(condition=Q(verdict="approve") | ~Q(reason=""), name="a_rejection_has_a_reason"),
         ]
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.person}"
+
+
+class ActKind(models.TextChoices):
+    """What happened to a request besides votes."""
+
+    ROUTED = "routed", "Routed"
+    CLAIMED = "claimed", "Claimed"
+    RELEASED = "released", "Released"
+    SKIPPED = "skipped", "Skipped"
+    ASSIGNED = "assigned", "Assigned"
+    ESCALATED = "escalated", "Escalated"
+    REMINDED = "reminded", "Reminded"
+    ASKED = "asked", "Asked the agent"
+    ANSWERED = "answered", "The agent answered"
+    EDITED = "edited", "Edited and proposed anew"
+    TAKEN_OVER = "taken_over", "Session taken over"
+    TAKEN_BACK = "taken_back", "Decision taken back"
+
+
+class Act(models.Model):
+    """One step of a request's way. With the decisions it is the chain that is printed and exported.
+
+    ``person`` is None for what the product did by itself. ``facts`` depend on the kind: ``to`` a queue's slug or a
+    person's name, ``rung``, ``successor``, ``until``.
+    """
+
+    request = models.ForeignKey(ApprovalRequest, on_delete=models.PROTECT, related_name="acts")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    kind = models.CharField(max_length=12, choices=ActKind)
+    words = models.CharField(max_length=2000, blank=True)
+    facts = models.JSONField(default=dict)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["at", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.at:%Y-%m-%d %H:%M}"
