@@ -9,6 +9,7 @@ urlpatterns = [
     path("healthz", health.live, name="live"),
     path("readyz", health.ready, name="ready"),
     path("admin/", admin.site.urls),
+    path("account/", include("agentops.accounts.urls")),
     path("approvals/", include("approvals.urls")),
     path("", include("agentops.console.urls")),
 ]

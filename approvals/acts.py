@@ -9,7 +9,9 @@ from agentops.kernel.canonical import JSON, storable
 from agentops.ledger.append import Event, append_to
 from approvals.models import Act, ActKind, ApprovalRequest
 
-MOST_WORDS = 2_000
+MOST_WORDS = 1_900
+"""Longer words are cut, and say so; the column has room for that."""
+
 BY_ITSELF = "approvals"
 """The actor of what the product does without anybody asking."""
 

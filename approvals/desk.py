@@ -9,9 +9,9 @@ from django.db.models.functions import Cast, Right
 
 from agentops.console.records import RequestSummary, Waiting
 from agentops.kernel.clock import utcnow
-from agentops.runtime.ports import ApprovalState
+from approvals.access import view_of
 from approvals.models import ApprovalRequest
-from approvals.queries import Bucket, View, decidable_queues, level_of, requests_in, turn_count
+from approvals.queries import MOST_COUNTED, level_of, pending_for, turn_count
 
 
 class Desk:
@@ -23,11 +23,11 @@ class Desk:
 
     def waiting(self, person: User, tenant_id: UUID, *, limit: int) -> Waiting:
         """Return what waits on people, the most urgent first."""
-        view = View(tenant_id, person, decidable_queues(person), utcnow())
-        mine, others = requests_in(view, Bucket.TURN), requests_in(view, Bucket.OTHERS)
-        first = (mine | others).select_related("queue").order_by("expires_at", "id")[:limit]
-        your_turn = mine.count()
-        return Waiting([_summary(request, view.mine) for request in first], your_turn + others.count(), your_turn)
+        view = view_of(person, tenant_id, utcnow())
+        first = list(pending_for(view).select_related("queue")[:limit])
+        total = pending_for(view)[:MOST_COUNTED].count()
+        found = [_summary(request, your_turn=vars(request)["turn"]) for request in first]
+        return Waiting(found, total, turn_count(person, tenant_id))
 
     def of_session(self, session_id: UUID) -> Sequence[RequestSummary]:
         """Return the requests of one session, oldest first."""
@@ -50,7 +50,7 @@ def _requests(tenant_id: UUID) -> QuerySet[ApprovalRequest]:
     return ApprovalRequest.objects.filter(tenant_id=tenant_id).select_related("queue")
 
 
-def _summary(request: ApprovalRequest, mine: frozenset[int] = frozenset()) -> RequestSummary:
+def _summary(request: ApprovalRequest, *, your_turn: bool = False) -> RequestSummary:
     return RequestSummary(
         pk=request.pk,
         code=request.code,
@@ -62,5 +62,5 @@ def _summary(request: ApprovalRequest, mine: frozenset[int] = frozenset()) -> Re
         queue=request.queue.name,
         state=request.state,
         due=request.expires_at,
-        your_turn=request.state == ApprovalState.PENDING and request.queue_id in mine,
+        your_turn=your_turn,
     )

@@ -3,14 +3,12 @@
 import re
 from collections.abc import Collection, Mapping
 from datetime import timedelta
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from django import forms
 from django.http import QueryDict
-from unfold.widgets import UnfoldAdminTextInputWidget
 
-from approvals import presenters
-from approvals.models import ApprovalQueue, Verdict
+from approvals.models import Verdict
 
 REASONS = (
     ("wrong_target", "Wrong target or recipient"),
@@ -24,13 +22,9 @@ MOST_WORDS = 900
 """With the preset reason before it, it still fits the column."""
 
 
-class DecisionForm(forms.Form):
-    """A decision as the request page sends it. ``must_open`` are the arguments that approving needs opened."""
+class DigestForm(forms.Form):
+    """Whatever is sent from a request's page: it says what was shown there."""
 
-    verb = forms.ChoiceField(
-        choices=Verdict.choices,
-        error_messages={"required": "Choose approve or reject.", "invalid_choice": "Choose approve or reject."},
-    )
     digest = forms.RegexField(
         r"\A[0-9a-f]{64}\Z",
         error_messages={
@@ -38,27 +32,68 @@ class DecisionForm(forms.Form):
             "invalid": "The form does not say what was shown. Load the page again.",
         },
     )
+
+    def messages(self) -> Mapping[str, str]:
+        """Return the first error of each field, as the panel shows them."""
+        found = {name: str(errors[0]) for name, errors in self.errors.items()}
+        whole = found.pop("__all__", "")
+        if whole:
+            found["opened"] = whole
+        if "digest" in found:
+            found["form"] = found.pop("digest")
+        return found
+
+
+class DecisionForm(DigestForm):
+    """A decision as the request page sends it. ``must_open`` are the arguments that approving needs opened.
+
+    ``asks_check``: approving takes a line that says what was checked. ``asks_fact``: it takes a typed fact.
+    """
+
+    verb = forms.ChoiceField(
+        choices=Verdict.choices,
+        error_messages={"required": "Choose what to do.", "invalid_choice": "Choose what to do."},
+    )
     reason = forms.ChoiceField(choices=REASONS, required=False)
     why = forms.CharField(max_length=MOST_WORDS, required=False)
     checked = forms.CharField(max_length=500, required=False)
+    acknowledged = forms.CharField(max_length=200, required=False)
+    on_behalf_of = forms.IntegerField(
+        required=False, min_value=1, error_messages={"invalid": "Choose for whom you decide."}
+    )
 
-    def __init__(self, data: QueryDict, *, must_open: Collection[str]) -> None:
+    def __init__(
+        self, data: QueryDict, *, must_open: Collection[str], asks_check: bool = False, asks_fact: bool = False
+    ) -> None:
         super().__init__(data)
-        self.must_open = must_open
+        self.must_open, self.asks_check, self.asks_fact = must_open, asks_check, asks_fact
         self.opened = frozenset(data.getlist("opened")) & frozenset(must_open)
 
     def clean(self) -> dict[str, Any]:
         """Ask for what the chosen verb needs."""
         given: dict[str, Any] = super().clean() or {}
-        verb, reason, why = given.get("verb"), given.get("reason"), given.get("why")
-        if verb == Verdict.REJECT and not why and not self.has_error("why"):
-            if reason == _OTHER:
-                self.add_error("why", "Say in words why.")
-            elif not reason:
-                self.add_error("reason", "Choose a reason, or say in words why.")
-        if verb == Verdict.APPROVE and not self.opened.issuperset(self.must_open):
-            self.add_error(None, "Read every long value and tick it before you approve.")
+        if given.get("verb") == Verdict.REJECT:
+            self._clean_rejection(given)
+        if given.get("verb") == Verdict.APPROVE:
+            self._clean_approval(given)
         return given
+
+    def _clean_rejection(self, given: Mapping[str, Any]) -> None:
+        reason, why = given.get("reason"), given.get("why")
+        if why or self.has_error("why"):
+            return
+        if reason == _OTHER:
+            self.add_error("why", "Say in words why.")
+        elif not reason:
+            self.add_error("reason", "Choose a reason, or say in words why.")
+
+    def _clean_approval(self, given: Mapping[str, Any]) -> None:
+        if not self.opened.issuperset(self.must_open):
+            self.add_error(None, "Read every long value and tick it before you approve.")
+        if self.asks_check and not given.get("checked") and not self.has_error("checked"):
+            self.add_error("checked", "Say in a line what you checked.")
+        if self.asks_fact and not given.get("acknowledged") and not self.has_error("acknowledged"):
+            self.add_error("acknowledged", "Type what is asked for. It stands on this page.")
 
     @property
     def verdict(self) -> Verdict:
@@ -74,26 +109,33 @@ class DecisionForm(forms.Form):
             return why
         return f"{label}: {why}" if why else label
 
-    def draft(self) -> presenters.Draft:
-        """Return what was typed, valid or not."""
-        sent = {name: self._sent(name) for name in ("verb", "reason", "why", "checked")}
-        verb = cast("presenters.Verb", sent["verb"] if sent["verb"] in Verdict.values else "")
-        return presenters.Draft(
-            verb=verb, reason=sent["reason"], why=sent["why"], checked=sent["checked"], opened=self.opened
-        )
 
-    def _sent(self, name: str) -> str:
-        return str(self.data.get(name, "")).replace("\x00", "")[:2000]
+class AskForm(DigestForm):
+    """A question to the agent."""
 
-    def messages(self) -> Mapping[str, str]:
-        """Return the first error of each field, as the panel shows them."""
-        found = {name: str(errors[0]) for name, errors in self.errors.items()}
-        whole = found.pop("__all__", "")
-        if whole:
-            found["opened"] = whole
-        if "digest" in found:
-            found["form"] = found.pop("digest")
-        return found
+    question = forms.CharField(max_length=1_000, error_messages={"required": "Write the question."})
+
+
+class EscalateForm(DigestForm):
+    """A request goes up the ladder."""
+
+    note = forms.CharField(max_length=500, error_messages={"required": "Say in a word why, for whoever takes it."})
+
+
+class TakeOverForm(DigestForm):
+    """A person goes on with the work instead of the agent."""
+
+    because = forms.CharField(max_length=500, error_messages={"required": "Say in a word why, for the record."})
+
+
+class AssignForm(forms.Form):
+    """A request is given to a person or another queue: ``to`` is ``person:3`` or ``queue:7``."""
+
+    to = forms.RegexField(
+        r"\A(person|queue):[0-9]{1,10}\Z",
+        error_messages={"required": "Choose to whom.", "invalid": "Choose to whom."},
+    )
+    words = forms.CharField(max_length=500, required=False)
 
 
 _PART = re.compile(r"(\d{1,4})\s*(d|days?|h|hours?|m|min|minutes?)\b[\s,]*", re.ASCII | re.IGNORECASE)
@@ -136,16 +178,3 @@ def span_words(span: timedelta) -> str:
     minutes = int(span.total_seconds()) // 60
     parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "min")]
     return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 min"
-
-
-class QueueForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
-    """A queue in the admin."""
-
-    decide_within = SpanField(
-        widget=UnfoldAdminTextInputWidget,
-        help_text="A request that nobody decided in this time expires, and nothing runs.",
-    )
-
-    class Meta:
-        model = ApprovalQueue
-        fields = ("tenant", "slug", "name", "description", "decide_within")

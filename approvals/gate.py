@@ -3,32 +3,39 @@
 import logging
 import secrets
 from collections.abc import Sequence
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 
+from agentops.kernel.canonical import JSON
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import new_id
 from agentops.registry.role import QueueDefault
 from agentops.runtime.ports import ApprovalCase, ApprovalState, Resolution
 from approvals import live
+from approvals.acts import record_act
+from approvals.clock import due
+from approvals.clock.timing import deadline_of, next_at
 from approvals.digest import request_digest
-from approvals.models import ApprovalQueue, ApprovalRequest
-from approvals.operations import expire_request, expired_requests
+from approvals.duties.exclusions import exclude
+from approvals.duties.rights import least_people
+from approvals.insight import regret
+from approvals.models import Act, ActKind, ApprovalQueue, ApprovalRequest, Notice
+from approvals.notices import outbox
+from approvals.notices.tasks import ring_if_due
+from approvals.operations import dispatch_due, expire_request, expired_requests
+from approvals.previews import uninspectable
+from approvals.routes.choose import NoQueue, queue_for
 from approvals.sql import resolution_of
+
+__all__ = ["DECIDE_WITHIN", "Gate", "NoQueue"]
 
 log = logging.getLogger(__name__)
 
 DECIDE_WITHIN = timedelta(hours=4)
-
-
-class NoQueue(AgentOpsError):
-    """A tool names a queue that the tenant does not have."""
-
-    code = "NO_QUEUE"
-    next_step = "Make the queue in the admin."
 
 
 class Gate:
@@ -36,14 +43,17 @@ class Gate:
 
     def open(self, case: ApprovalCase) -> UUID:
         """Record a request, in the caller's transaction, and return its id. Raises NoQueue."""
-        queue = ApprovalQueue.objects.filter(tenant_id=case.tenant_id, slug=case.queue).first()
-        if queue is None:
-            raise NoQueue(f"tenant {case.tenant_id} has no queue {case.queue!r}")
-        expires_at, nonce = case.requested_at + queue.decide_within, secrets.token_hex(16)
-        request = ApprovalRequest.objects.create(
+        # What nobody can inspect is decided like what cannot be undone.
+        case = replace(case, irreversible=case.irreversible or uninspectable(case.preview, case.arguments))
+        queue, routed_by = queue_for(case)
+        # What people decide about names the queue that they find it in.
+        case = replace(case, queue=queue.slug, people=least_people(case))
+        expires_at, nonce = deadline_of(queue, case.requested_at), secrets.token_hex(16)
+        request = ApprovalRequest(
             id=new_id(),
             queue=queue,
             opened_in=queue.slug,
+            routed_by=routed_by,
             nonce=nonce,
             digest=request_digest(case, expires_at=expires_at, nonce=nonce),
             created_at=case.requested_at,
@@ -54,6 +64,13 @@ class Gate:
             supersedes_id=case.supersedes,
             **{name: getattr(case, name) for name in _COPIED},
         )
+        request.next_at = next_at(request, queue, case.requested_at)
+        request.save(force_insert=True)
+        exclude(request, case)
+        if routed_by:
+            facts: dict[str, JSON] = {"to": queue.slug}
+            record_act(request, ActKind.ROUTED, person=None, at=case.requested_at, words=routed_by, facts=facts)
+        outbox.tell(request, Notice.Kind.ASKED, now=case.requested_at)
         live.announce(case.tenant_id)
         return request.pk
 
@@ -74,8 +91,25 @@ class Gate:
         request.state, request.void_reason = ApprovalState.VOIDED, reason[:300]
         request.closed_at = request.closed_at or utcnow()
         request.save(update_fields=["state", "void_reason", "closed_at"])
+        outbox.closed(request, utcnow())
         live.announce(request.tenant_id)
         return request.pk
+
+    def answered(self, invocation_id: UUID, words: str) -> None:
+        """Keep with the pending request for this call what the agent answered, in the caller's transaction.
+
+        Locks the request, as deciding does before it locks the session.
+        """
+        requests = ApprovalRequest.objects.select_for_update(of=("self",))
+        request = requests.filter(invocation_id=invocation_id, state=ApprovalState.PENDING).first()
+        if request is None:
+            return
+        now = utcnow()
+        record_act(request, ActKind.ANSWERED, person=None, at=now, words=words)
+        asked = Act.objects.filter(request=request, kind=ActKind.ASKED).order_by("at", "id").last()
+        people = [asked.person] if asked is not None and asked.person is not None else None
+        outbox.tell(request, Notice.Kind.ANSWERED, now=now, people=people)
+        live.announce(request.tenant_id)
 
     def ensure_queues(self, tenant_id: UUID, queues: Sequence[QueueDefault]) -> None:
         """Make the queues that a role's tools name, where the tenant has them not yet. Nobody may decide them yet."""
@@ -91,18 +125,30 @@ class Gate:
         return frozenset(ApprovalQueue.objects.filter(tenant_id=tenant_id).values_list("slug", flat=True))
 
     def do_due(self, limit: int) -> int:
-        """Expire requests past their time, each in its own transaction, and return how many.
+        """Hand over what can no longer be taken back, expire, remind, escalate; return how much was done.
 
-        One that cannot be expired is logged and does not hold up the others.
+        Messages that are due are sent beside the sweep.
         """
-        done = 0
-        for request_id in expired_requests(now=utcnow(), limit=limit):
-            try:
-                with transaction.atomic():
-                    done += expire_request(request_id=request_id, now=utcnow())
-            except AgentOpsError:
-                log.exception("request %s could not be expired", request_id)
+        now = utcnow()
+        done = dispatch_due(now=now, limit=limit) + _expire_due(now, limit) + due.do_due(now, limit)
+        done += regret.gather(now, limit)
+        ring_if_due()
         return done
+
+
+def _expire_due(now: datetime, limit: int) -> int:
+    """Expire requests past their time, each in its own transaction.
+
+    One that cannot be expired is logged and does not hold up the others.
+    """
+    done = 0
+    for request_id in expired_requests(now=now, limit=limit):
+        try:
+            with transaction.atomic():
+                done += expire_request(request_id=request_id, now=now)
+        except AgentOpsError:
+            log.exception("request %s could not be expired", request_id)
+    return done
 
 
 _COPIED = (

@@ -1,4 +1,4 @@
-"""Who may decide what, and reading requests."""
+"""Reading requests: the parts of the queue as one person sees them, their pages, and single requests."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -11,12 +11,12 @@ from uuid import UUID
 
 from babel.numbers import get_currency_precision
 from django.contrib.auth.models import User
+from django.core.exceptions import EmptyResultSet
+from django.db import connection
 from django.db.models import (
     Case,
-    Count,
     Exists,
     IntegerField,
-    Min,
     OuterRef,
     Prefetch,
     Q,
@@ -26,7 +26,6 @@ from django.db.models import (
     When,
 )
 from django.db.models.functions import Cast, Right
-from guardian.shortcuts import get_objects_for_user
 
 from agentops.console.codes import as_uuid, tail_of
 from agentops.kernel.canonical import loads
@@ -34,13 +33,25 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.money import CURRENCIES
 from agentops.ledger.bodies import body_of
 from agentops.ledger.models import LedgerEvent, Payload
+from agentops.policy.flow import ROWS
 from agentops.registry.tool import Tier
 from agentops.runtime.ports import ApprovalState
 from agentops.runtime.session import OBSERVED
-from approvals.models import ApprovalQueue, ApprovalRequest, Decision, Verdict
+from approvals import access
+from approvals.access import (
+    View,
+    claimed_by_another,
+    claimed_by_me,
+    escalated_to,
+    turn_of,
+    view_of,
+    visible_requests,
+    visible_to,
+)
+from approvals.models import Act, ActKind, ApprovalRequest, Decision, Verdict
 from approvals.search import AmountLimit, Search
 
-PERMISSION = "approvals.decide_queue"
+decidable_queues, visible_queues, may_decide = access.decidable_queues, access.visible_queues, access.may_decide
 PAGE_SIZE = 30
 
 _LEVEL = Case(
@@ -56,17 +67,8 @@ class Bucket(StrEnum):
 
     TURN = "turn"
     OTHERS = "others"
+    ESCALATED = "escalated"
     DECIDED = "decided"
-
-
-@dataclass(frozen=True)
-class View:
-    """Whose queue is read, and when. ``mine`` are the keys of the queues that ``person`` may decide."""
-
-    tenant_id: UUID
-    person: User
-    mine: frozenset[int]
-    now: datetime
 
 
 @dataclass(frozen=True)
@@ -80,49 +82,47 @@ class Cursor:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many requests each bucket holds; ``decided`` counts from the beginning of the day."""
+    """How many requests each bucket holds, up to ``MOST_COUNTED``; ``decided`` counts from the beginning of the day."""
 
     turn: int
     others: int
+    escalated: int
     decided: int
     others_next_due: datetime | None
 
 
-def may_decide(person: User, queue: ApprovalQueue) -> bool:
-    """Return whether the person has the queue's own permission. Being a superuser is not enough."""
-    return queue.pk in decidable_queues(person)
-
-
-def decidable_queues(person: User) -> frozenset[int]:
-    """Return the keys of the queues that the person may decide, all of them in tenants that they belong to."""
-    if not person.is_active:
-        return frozenset()
-    found = get_objects_for_user(
-        person, PERMISSION, klass=ApprovalQueue, with_superuser=False, accept_global_perms=False
-    )
-    return frozenset(found.filter(tenant__memberships__user=person).values_list("pk", flat=True))
-
-
 def requests_in(view: View, bucket: Bucket) -> QuerySet[ApprovalRequest]:
-    """Return the requests of a bucket, in no order. One past its time is in none until it is recorded as expired."""
-    requests = ApprovalRequest.objects.filter(tenant_id=view.tenant_id)
+    """Return the requests of a bucket, in no order. One past its time is in none until it is recorded as expired.
+
+    What has come up to a person stands in ``ESCALATED``, and in ``TURN`` too when they can decide it.
+    """
+    visible = ApprovalRequest.objects.filter(visible_to(view), tenant_id=view.tenant_id)
     if bucket is Bucket.DECIDED:
-        return requests.exclude(state=ApprovalState.PENDING)
-    pending = requests.filter(state=ApprovalState.PENDING, expires_at__gt=view.now)
-    mine = _turn_of(view)
-    return pending.filter(mine if bucket is Bucket.TURN else ~mine)
+        return visible.exclude(state=ApprovalState.PENDING)
+    pending = visible.filter(state=ApprovalState.PENDING, expires_at__gt=view.now)
+    if bucket is Bucket.TURN:
+        return pending.filter(turn_of(view))
+    if bucket is Bucket.ESCALATED:
+        return pending.filter(escalated_to(view))
+    return pending.alias(elsewhere=_holds(turn_of(view) | escalated_to(view))).filter(elsewhere=False)
 
 
-def _turn_of(view: View) -> Q:
-    """It is no longer the turn of a person who has approved, while it waits for other people."""
-    voted = Exists(Decision.objects.filter(request=OuterRef("pk"), person=view.person))
-    return Q(queue_id__in=view.mine) & ~Q(voted)
+def _holds(condition: Q) -> Case:
+    """Return a condition as true or false. What is not known, such as the end of no claim, is false."""
+    return Case(When(condition, then=Value(value=True)), default=Value(value=False))
+
+
+def pending_for(view: View) -> QuerySet[ApprovalRequest]:
+    """Return all requests that wait and that the person sees, the most urgent first; ``turn`` when it is theirs."""
+    found = ApprovalRequest.objects.filter(visible_to(view), tenant_id=view.tenant_id)
+    found = found.filter(state=ApprovalState.PENDING, expires_at__gt=view.now)
+    return found.annotate(turn=_holds(turn_of(view))).order_by("expires_at", "id")
 
 
 def page_of(view: View, bucket: Bucket, search: Search, after: Cursor | None) -> list[ApprovalRequest]:
     """Return one row more than a page holds, if there are so many: the most urgent first, or the newest decided."""
-    found = matching(requests_in(view, bucket), search, view.now).annotate(level=_LEVEL)
-    found = found.select_related("queue").prefetch_related(_DECISIONS).only(*_ROW)
+    found = matching(requests_in(view, bucket), search, view).annotate(level=_LEVEL)
+    found = found.select_related("queue", "claimed_by", "assigned_to").prefetch_related(_DECISIONS).only(*_ROW)
     if bucket is Bucket.DECIDED:
         if after is not None:
             earlier = Q(closed_at__lt=after.at) | Q(closed_at=after.at, id__lt=after.id)
@@ -141,13 +141,24 @@ _DECISIONS = Prefetch("decisions", Decision.objects.select_related("person").ord
 
 def approvals_of(request: ApprovalRequest) -> list[Decision]:
     """Return who approved a request whose decisions were read with it, the first person first."""
-    return [decision for decision in reversed(list(request.decisions.all())) if decision.verdict == Verdict.APPROVE]
+    found = [decision for decision in request.decisions.all() if decision.taken_back_at is None]
+    return [decision for decision in reversed(found) if decision.verdict == Verdict.APPROVE]
 
 
+_PEOPLE = ("username", "first_name", "last_name")
 _ROW = (
-    *("id", "tenant_id", "tool", "agent", "target", "effect", "tier", "irreversible", "money_minor"),
-    *("money_currency", "created_at", "expires_at", "state", "closed_at", "people", "queue__name"),
+    *("id", "tenant_id", "queue_id", "tool", "agent", "target", "effect", "tier", "irreversible", "money_minor"),
+    *("money_currency", "created_at", "expires_at", "state", "closed_at", "people", "facts", "digest", "requester"),
+    *("claimed_until", "rung", "queue__name", "queue__bulk_approve"),
+    *(f"{who}__{name}" for who in ("claimed_by", "assigned_to") for name in _PEOPLE),
 )
+
+
+def requests_by_id(view: View, ids: Collection[UUID]) -> list[ApprovalRequest]:
+    """Return whole those of the requests that the person may see, in the order of the queue."""
+    found = ApprovalRequest.objects.filter(visible_to(view), tenant_id=view.tenant_id, pk__in=ids)
+    related = found.select_related("queue", "claimed_by", "assigned_to").prefetch_related(_DECISIONS)
+    return list(by_urgency(related))
 
 
 def cursor_of(row: ApprovalRequest) -> Cursor:
@@ -162,34 +173,68 @@ def level_of(row: ApprovalRequest) -> Literal[1, 2, 3]:
     return 2 if row.tier == Tier.WRITE_HARD else 1
 
 
+MOST_COUNTED = 1_000
+"""Nobody needs to know more exactly how many wait, and counting must not become dear with them."""
+
+
 def counts(view: View, *, day_began: datetime) -> Counts:
-    """Return the size of each bucket."""
-    mine = _turn_of(view)
-    pending = ApprovalRequest.objects.filter(
-        tenant_id=view.tenant_id, state=ApprovalState.PENDING, expires_at__gt=view.now
-    ).aggregate(
-        turn=Count("pk", filter=mine),
-        others=Count("pk", filter=~mine),
-        others_next_due=Min("expires_at", filter=~mine),
+    """Return the size of each bucket, asked in one question."""
+    turn, others, escalated = (
+        requests_in(view, bucket).order_by("expires_at").values("expires_at")[:MOST_COUNTED]
+        for bucket in (Bucket.TURN, Bucket.OTHERS, Bucket.ESCALATED)
     )
-    decided = requests_in(view, Bucket.DECIDED).filter(closed_at__gte=day_began).count()
-    return Counts(decided=decided, **pending)
+    decided = requests_in(view, Bucket.DECIDED).filter(closed_at__gte=day_began).order_by("-closed_at")
+    asked = [
+        ("count(*)", turn),
+        ("count(*)", others),
+        ("count(*)", escalated),
+        ("count(*)", decided.values("closed_at")[:MOST_COUNTED]),
+        ("min(expires_at)", others),
+    ]
+    parts, params = zip(*(_part(what, rows) for what, rows in asked), strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(parts)}", [param for some in params for param in some])
+        found = Counts(*cursor.fetchone())
+    remember(view.person, view.tenant_id, found.turn)
+    return found
+
+
+def _part(what: str, rows: QuerySet[Any, Any]) -> tuple[str, Sequence[Any]]:
+    try:
+        sql, params = rows.query.sql_with_params()
+    except EmptyResultSet:
+        return ("0" if what == "count(*)" else "NULL"), ()
+    return f"(SELECT {what} FROM ({sql}) counted)", params  # noqa: S608 - built by the ORM
+
+
+_KNOWN = "_approvals_turn"
+
+
+def remember(person: User, tenant_id: UUID, turn: int) -> None:
+    """Let the frame around a page know what the page has counted: the person's object lives as long as a request."""
+    setattr(person, _KNOWN, (tenant_id, turn))
 
 
 def turn_count(person: User, tenant_id: UUID) -> int:
     """Return how many requests of the tenant wait for this person now."""
-    return requests_in(View(tenant_id, person, decidable_queues(person), utcnow()), Bucket.TURN).count()
+    known = getattr(person, _KNOWN, None)
+    if known is not None and known[0] == tenant_id:
+        return int(known[1])
+    view = view_of(person, tenant_id, utcnow())
+    return requests_in(view, Bucket.TURN).order_by("expires_at")[:MOST_COUNTED].count()
 
 
-def matching(requests: QuerySet[ApprovalRequest], search: Search, now: datetime) -> QuerySet[ApprovalRequest]:
+def matching(requests: QuerySet[ApprovalRequest], search: Search, view: View) -> QuerySet[ApprovalRequest]:
     """Return those of ``requests`` that meet every condition of ``search``."""
     conditions = [_mentions(word) for word in search.words]
     conditions += [Q(tool=tool) for tool in search.tools]
     conditions += [Q(agent__icontains=agent) for agent in search.agents]
     conditions += [Q(queue__slug__iexact=queue) | Q(queue__name__icontains=queue) for queue in search.queues]
     conditions += [Q(level=level) for level in search.tiers]
-    conditions += [Q(**{f"expires_at__{_LOOKUPS[limit.op]}": now + limit.span}) for limit in search.due]
+    conditions += [Q(**{f"expires_at__{_LOOKUPS[limit.op]}": view.now + limit.span}) for limit in search.due]
     conditions += [_amount(limit) for limit in search.amounts]
+    conditions += [_MARKED[mark] for mark in search.marks]
+    conditions += [_claimed(view, whose) for whose in search.claims]
     return requests.alias(level=_LEVEL, id_tail=Right(Cast("id", TextField()), 10)).filter(*conditions)
 
 
@@ -207,6 +252,25 @@ def _mentions(word: str) -> Q:
     for name in _SHOWN:
         found |= Q(**{f"{name}__icontains": word})
     return found
+
+
+_UNTRUSTED, _FIRST = Q(facts__flow__untrusted=True), Q(facts__rate__first_target=True)
+_MARKED = {
+    "untrusted": _UNTRUSTED,
+    "first": _FIRST,
+    "anomaly": _UNTRUSTED
+    | _FIRST
+    | Q(facts__rate__unusual=True)
+    | Q(facts__flow__chosen=True)
+    | Q(facts__flow__has_any_keys=list(ROWS)),
+}
+"""What stands in the facts of a request only when it is unusual (``policy.facts.recorded``)."""
+
+
+def _claimed(view: View, whose: str) -> Q:
+    if whose == "none":
+        return Q(claimed_until=None) | Q(claimed_until__lte=view.now)
+    return claimed_by_me(view) if whose == "mine" else claimed_by_another(view)
 
 
 def _amount(limit: AmountLimit) -> Q:
@@ -232,9 +296,21 @@ def _by_digits() -> dict[int, list[str]]:
 
 def arrived(view: View, bucket: Bucket, search: Search, *, since: datetime, shown: Collection[UUID]) -> int:
     """Return how many requests came into the bucket since a page with the rows ``shown`` was made."""
-    found = matching(requests_in(view, bucket), search, view.now).exclude(pk__in=shown)
-    moment = "closed_at" if bucket is Bucket.DECIDED else "created_at"
-    return found.filter(**{f"{moment}__gte": since}).count()
+    found = matching(requests_in(view, bucket), search, view).exclude(pk__in=shown)
+    if bucket is Bucket.DECIDED:
+        came = Q(closed_at__gte=since)
+    else:
+        moved = Act.objects.filter(request=OuterRef("pk"), at__gte=since, kind__in=_MOVES)
+        ended = Q(claimed_until__gte=since, claimed_until__lte=view.now)
+        came = Q(created_at__gte=since) | ended | Q(Exists(moved))
+    return found.filter(came)[:MOST_COUNTED].count()
+
+
+_MOVES = (
+    *(ActKind.ROUTED, ActKind.CLAIMED, ActKind.RELEASED, ActKind.SKIPPED, ActKind.ASSIGNED, ActKind.ESCALATED),
+    ActKind.TAKEN_BACK,
+)
+"""After these a request can be in another bucket than before."""
 
 
 def still_in(view: View, bucket: Bucket, shown: Collection[UUID]) -> frozenset[UUID]:
@@ -242,10 +318,11 @@ def still_in(view: View, bucket: Bucket, shown: Collection[UUID]) -> frozenset[U
     return frozenset(requests_in(view, bucket).filter(pk__in=shown).values_list("pk", flat=True))
 
 
-def get_request(tenant_id: UUID, pk: UUID) -> ApprovalRequest | None:
-    """Return a request of the tenant with its queue and decisions, None for every other id."""
-    requests = ApprovalRequest.objects.filter(tenant_id=tenant_id, pk=pk)
-    return requests.select_related("queue", "supersedes").prefetch_related(_DECISIONS).first()
+def get_request(tenant_id: UUID, pk: UUID, person: User) -> ApprovalRequest | None:
+    """Return a request of the tenant that the person may see, with its queue and decisions; None for other ids."""
+    requests = visible_requests(person, tenant_id).filter(pk=pk)
+    related = ("queue", "supersedes", "claimed_by", "assigned_to")
+    return requests.select_related(*related).prefetch_related(_DECISIONS).first()
 
 
 def successor_of(request: ApprovalRequest) -> ApprovalRequest | None:
@@ -253,10 +330,9 @@ def successor_of(request: ApprovalRequest) -> ApprovalRequest | None:
     return ApprovalRequest.objects.filter(supersedes=request).order_by("-id").first()
 
 
-def next_for(view: View, *, other_than: UUID) -> UUID | None:
-    """Return the most urgent request that the person may decide."""
-    mine = requests_in(view, Bucket.TURN).exclude(pk=other_than).annotate(level=_LEVEL)
-    return mine.order_by("expires_at", "-level", "id").values_list("pk", flat=True).first()
+def by_urgency(requests: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
+    """Return pending requests in the order of the queue."""
+    return requests.annotate(level=_LEVEL).order_by("expires_at", "-level", "id")
 
 
 _CALLS = ("call.read", "call.read_failed", "call.refused", "call.intended", "call.failed", "call.unknown")

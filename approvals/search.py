@@ -1,7 +1,7 @@
 """What a person types into the queue's search box, read into conditions. Pure.
 
-Plain words are looked for in what a row shows; ``tool:``, ``agent:``, ``queue:``, ``tier:``, ``due:`` and
-``amount:`` restrict one fact each. Whatever cannot be read becomes a note for the person, never an error.
+Plain words are looked for in what a row shows; ``tool:``, ``agent:``, ``queue:``, ``tier:``, ``due:``, ``amount:``,
+``has:`` and ``claimed:`` restrict one fact each. Whatever cannot be read becomes a note for the person, never an error.
 """
 
 import re
@@ -49,6 +49,8 @@ class Search:
     tiers: tuple[int, ...] = ()
     due: tuple[DueLimit, ...] = ()
     amounts: tuple[AmountLimit, ...] = ()
+    marks: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -125,6 +127,24 @@ def _amount(search: Search, value: str) -> Search:
     return replace(search, amounts=(*search.amounts, limit))
 
 
+_MARKS = ("anomaly", "untrusted", "first")
+_CLAIMS = ("mine", "none", "others")
+
+
+def _mark(search: Search, value: str) -> Search:
+    mark = value.lower()
+    if mark not in _MARKS:
+        return _note(search, f"“has:{value[:20]}” was left out: write has:anomaly, has:untrusted or has:first.")
+    return replace(search, marks=(*search.marks, mark))
+
+
+def _claim(search: Search, value: str) -> Search:
+    whose = value.lower()
+    if whose not in _CLAIMS:
+        return _note(search, f"“claimed:{value[:20]}” was left out: write claimed:mine, :none or :others.")
+    return replace(search, claims=(*search.claims, whose))
+
+
 _READERS: dict[str, Callable[[Search, str], Search]] = {
     "tool": with_tool,
     "agent": lambda search, value: replace(search, agents=(*search.agents, value)),
@@ -132,4 +152,6 @@ _READERS: dict[str, Callable[[Search, str], Search]] = {
     "tier": _tier,
     "due": _due,
     "amount": _amount,
+    "has": _mark,
+    "claimed": _claim,
 }

@@ -1,48 +1,26 @@
-"""The approver's pages. GET shows and never writes; one POST decides."""
+"""The page of a request. GET shows and never writes; one POST decides."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from uuid import UUID
 
-from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
-from django_htmx.http import HttpResponseClientRedirect
 
 from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
-from agentops.ledger.append import StaleStream
-from agentops.runtime.states import IllegalTransition
+from approvals import shown, verb_views
+from approvals.answering import Sent, done, incomplete, own, page, sent_from, survives_login, turned_down
+from approvals.duties.rights import principals
+from approvals.duties.stepup import fresh_factor
 from approvals.forms import DecisionForm
-from approvals.listing import queue_news, queue_page, read_query
 from approvals.models import ApprovalRequest
-from approvals.operations import AlreadyClosed, AlreadyDecided, ChangedSince, NotAllowed, decide_request
-from approvals.pages import Answer, long_arguments, request_page, status_of
-from approvals.presenters import Conflict
-from approvals.queries import get_request, may_decide
-
-
-@require_safe
-@never_cache
-@staff_page()
-def queue(request: HttpRequest, reader: Reader) -> HttpResponseBase:
-    """Show a bucket of the queue."""
-    query = read_query(request.GET)
-    for note in query.notes:
-        messages.warning(request, note)
-    return render(request, "approvals/queue.html", {"page": queue_page(reader, query, utcnow())})
-
-
-@require_safe
-@never_cache
-@staff_page()
-def news(request: HttpRequest, reader: Reader) -> HttpResponseBase:
-    """Answer an open queue page with what changed since it was made."""
-    found = queue_news(reader, read_query(request.GET), request.GET, utcnow())
-    return render(request, "approvals/queue.html#news", {"news": found})
+from approvals.operations import Receipt, decide_request
+from approvals.page_parts.panel import Answer
+from approvals.page_parts.words import must_open
+from approvals.queries import level_of
 
 
 @require_safe
@@ -50,77 +28,76 @@ def news(request: HttpRequest, reader: Reader) -> HttpResponseBase:
 @staff_page()
 def detail(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponseBase:
     """Show one request; ``?again`` after a decision that had been made before."""
-    approval = _own(reader, pk)
-    decided = any(decision.person_id == reader.person.pk for decision in approval.decisions.all())
-    conflict = Answer(conflict="repeated") if decided and "again" in request.GET else None
-    page = request_page(reader, approval, utcnow(), conflict)
-    return render(request, "approvals/request.html", {"page": page})
+    approval = own(reader, pk)
+    mine = (one.person_id == reader.person.pk and one.taken_back_at is None for one in approval.decisions.all())
+    answer = Answer(conflict="repeated") if "again" in request.GET and any(mine) else Answer()
+    return page(Sent(request, reader, approval), answer)
 
 
+@survives_login
 @require_POST
 @never_cache
 @staff_page()
 def decide(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponseBase:
-    """Record a decision once. Whatever stands against it is answered with the page and what was typed."""
-    approval = _own(reader, pk)
-    form = DecisionForm(request.POST, must_open=long_arguments(approval.arguments))
+    """Do what was chosen, once. Whatever stands against it is answered with the page and what was typed."""
+    sent = sent_from(request, reader, pk)
+    if isinstance(sent, HttpResponse):
+        return sent
+    return _VERBS.get(request.POST.get("verb", ""), _verdict)(sent)
+
+
+_VERBS: Mapping[str, Callable[[Sent], HttpResponse]] = {
+    "edit": verb_views.begin_edit,
+    "ask": verb_views.do_ask,
+    "escalate": verb_views.do_escalate,
+    "take_over": verb_views.do_take_over,
+}
+
+
+def _verdict(sent: Sent) -> HttpResponse:
+    approval, level = sent.approval, level_of(sent.approval)
+    form = DecisionForm(
+        sent.http.POST,
+        must_open=must_open(approval.preview, approval.arguments),
+        asks_check=level >= 2,
+        asks_fact=level >= 3,
+    )
     if not form.is_valid():
-        return _not_valid(request, reader, approval, form)
+        return incomplete(sent, form.messages())
+    for_whom = _principal(sent, form.cleaned_data["on_behalf_of"])
+    if isinstance(for_whom, str):
+        return incomplete(sent, {"on_behalf_of": for_whom})
     try:
-        receipt = decide_request(
-            request_id=approval.pk,
-            person=reader.person,
-            verdict=form.verdict,
-            digest=form.cleaned_data["digest"],
-            reason=form.words if form.verdict == "reject" else "",
-            checked=form.cleaned_data["checked"] if form.verdict == "approve" else "",
-            now=utcnow(),
-        )
-    except (NotAllowed, AlreadyClosed, AlreadyDecided, ChangedSince, StaleStream, IllegalTransition) as error:
-        return _conflict(request, reader, pk, form, error)
+        receipt = _decide(sent, form, for_whom)
+    except AgentOpsError as error:
+        return turned_down(sent, error)
     except ApprovalRequest.DoesNotExist as error:
         raise Http404("no such request") from error
-    address = reverse("approval_request", args=[pk]) + ("?again" if receipt.repeated else "")
-    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
+    return done(sent, "?again" if receipt.repeated else "")
 
 
-def _own(reader: Reader, pk: UUID) -> ApprovalRequest:
-    approval = get_request(reader.tenant.pk, pk)
-    if approval is None:
-        raise Http404("no such request")
-    return approval
+def _decide(sent: Sent, form: DecisionForm, for_whom: User | None) -> Receipt:
+    approval, person, now, approves = sent.approval, sent.reader.person, utcnow(), form.verdict == "approve"
+    moment = str(sent.http.POST.get("shown", ""))
+    return decide_request(
+        request_id=approval.pk,
+        person=person,
+        verdict=form.verdict,
+        digest=form.cleaned_data["digest"],
+        reason="" if approves else form.words,
+        checked=form.cleaned_data["checked"] if approves else "",
+        acknowledged=form.cleaned_data["acknowledged"] if approves else "",
+        stepped_up=fresh_factor(sent.http),
+        on_behalf_of=for_whom,
+        reason_code="" if approves else form.cleaned_data["reason"],
+        dwell_ms=shown.dwell_ms(moment, request_id=approval.pk, person_id=person.pk, now=now),
+        now=now,
+    )
 
 
-def _not_valid(request: HttpRequest, reader: Reader, approval: ApprovalRequest, form: DecisionForm) -> HttpResponse:
-    """A form that would be refused even when complete says that first."""
-    if not may_decide(reader.person, approval.queue):
-        return _conflict(request, reader, approval.pk, form, NotAllowed("You may read this request but not decide it."))
-    if status_of(approval, utcnow()) != "pending":
-        return _conflict(request, reader, approval.pk, form, AlreadyClosed("This request is closed."))
-    return _page(request, reader, approval, Answer(draft=form.draft(), errors=form.messages()), status=422)
-
-
-def _conflict(request: HttpRequest, reader: Reader, pk: UUID, form: DecisionForm, error: AgentOpsError) -> HttpResponse:
-    approval, draft = _own(reader, pk), form.draft()
-    if isinstance(error, NotAllowed):
-        told = {"form": error.in_full} if may_decide(reader.person, approval.queue) else {}
-        return _page(request, reader, approval, Answer(draft=draft, errors=told), status=403)
-    if isinstance(error, AlreadyClosed):
-        status = status_of(approval, utcnow())
-        return _page(request, reader, approval, Answer(_CLOSED_BY.get(status, "decided_first"), draft), status=409)
-    seen = str(form.data.get("digest", ""))
-    fresh = type(draft)(why=draft.why, checked=draft.checked)
-    if isinstance(error, ChangedSince):
-        return _page(request, reader, approval, Answer("changed", fresh, seen_digest=seen), status=409)
-    errors = {"form": error.in_full}
-    return _page(request, reader, approval, Answer(draft=fresh, errors=errors), status=409)
-
-
-_CLOSED_BY: Mapping[str, Conflict] = {"expired": "expired", "voided": "changed"}
-
-
-def _page(
-    request: HttpRequest, reader: Reader, approval: ApprovalRequest, answer: Answer, *, status: int
-) -> HttpResponse:
-    page = request_page(reader, approval, utcnow(), answer)
-    return render(request, "approvals/request.html", {"page": page}, status=status)
+def _principal(sent: Sent, chosen: int | None) -> User | str | None:
+    """Return for whom the person decides, None for themselves, or what is wrong with the choice."""
+    if chosen is None or chosen == sent.reader.person.pk:
+        return None
+    found = principals(sent.reader.person, sent.approval.queue, utcnow())
+    return next((one for one in found if one.pk == chosen), "You do not decide for this person any more.")

@@ -39,9 +39,9 @@ def some_of(names: Collection[str]) -> Callable[[str], frozenset[str]]:
 
 
 @contextmanager
-def set_up() -> Iterator[None]:
-    """Set Django up for benchmarks of steps. The embedded server, where one is needed, is gone at the end."""
-    os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.runtime_settings"
+def set_up(settings: str = "benchmarks.runtime_settings") -> Iterator[None]:
+    """Set Django up with a module of settings. The embedded server, where one is needed, is gone at the end."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = settings
     os.environ.pop("AGENTOPS_TEST_DATABASE", None)
     with tempfile.TemporaryDirectory(prefix="agentops-benchmark-", ignore_cleanup_errors=True) as folder:
         os.environ["BENCHMARK_FOLDER"] = str(Path(folder) / "server")

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from agentops.chaos import client
-from agentops.chaos.models import Job
+from agentops.chaos.models import Job, Request
 from agentops.chaos.report import Report
 from agentops.chaos.role import ORDER, action_of
 from agentops.chaos.vendor import OPENING_MINOR, SIGNS
@@ -30,6 +30,7 @@ _TOLD = {
     "approval.requested": _I.AWAITING_APPROVAL,
     "approval.rejected": _I.REFUSED,
     "approval.expired": _I.REFUSED,
+    "approval.edited": _I.REFUSED,
     "call.refused": _I.REFUSED,
     "call.intended": _I.INTENDED,
     "call.succeeded": _I.SUCCEEDED,
@@ -67,6 +68,7 @@ def audit(report: Report) -> None:
     report.duplicated += _duplicated(found)
     for check in (
         _processes,
+        _questions,
         _effects_against_calls,
         _calls_against_streams,
         _sessions_against_streams,
@@ -113,6 +115,20 @@ def _processes(found: Found) -> Iterator[str]:
             yield f"the order of session {instance.session_id} stays at {instance.state}"
         if instance.state == COMPENSATED and instance.session_id in left:
             yield f"the order of session {instance.session_id} is {COMPENSATED}, and a step of it is not"
+
+
+def _questions(found: Found) -> Iterator[str]:
+    """What the agent was asked it has answered, once; what was not answered is no longer open."""
+    kept = {str(request.pk): request.answers for request in Request.objects.all()}
+    told: Counter[tuple[str, str]] = Counter()
+    for events in found.events.values():
+        for event in events:
+            if event.type in ("approval.asked", "approval.answered"):
+                told[event.type, event.refs["request"]] += 1
+    for request, answers in kept.items():
+        asked, answered = told["approval.asked", request], told["approval.answered", request]
+        if not asked == answered == answers:
+            yield f"request {request} was asked about {asked} times, answered {answered} times, and has {answers}"
 
 
 def _duplicated(found: Found) -> Iterator[str]:

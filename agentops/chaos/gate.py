@@ -7,15 +7,18 @@ from uuid import UUID
 from django.db import transaction
 
 from agentops.chaos.models import Request
-from agentops.chaos.scripts import verdict_on
+from agentops.chaos.scripts import CHANGED_TO, verdict_on
 from agentops.kernel.clock import utcnow
 from agentops.registry.role import QueueDefault
-from agentops.runtime.operations import Decided, resume
+from agentops.runtime.deciding import Decided, ask_agent, edit_call, resume
+from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalCase, ApprovalState, Resolution
-from agentops.runtime.wakeup import waiting_session
+from agentops.runtime.states import SessionStatus
+from agentops.runtime.wakeup import Waiting, waiting_session
 
 PERSON = "user:drill"
 REASON = "Not according to the drill."
+ASK, EDIT = "asked", "edited"
 DECIDE_WITHIN = timedelta(seconds=2)
 
 
@@ -57,6 +60,12 @@ class Gate:
         request.save(update_fields=["state", "void_reason"])
         return request.pk
 
+    def answered(self, invocation_id: UUID, words: str) -> None:
+        """Count the answer, in the caller's transaction; the person then approves."""
+        request = Request.objects.select_for_update().get(invocation_id=invocation_id, state=ApprovalState.PENDING)
+        request.verdict, request.answers = ApprovalState.APPROVED, request.answers + 1
+        request.save(update_fields=["verdict", "answers"])
+
     def ensure_queues(self, tenant_id: UUID, queues: Sequence[QueueDefault]) -> None:
         """Do nothing: there is one person for everything."""
 
@@ -73,19 +82,64 @@ class Gate:
 def decide_waiting(limit: int) -> int:
     """Decide what waits for the person, each in its own transaction as a web process would, and return how many."""
     waiting = Request.objects.filter(state=ApprovalState.PENDING).exclude(verdict="").order_by("id")
-    return sum(
-        _close(pk, ApprovalState(verdict), PERSON) for pk, verdict in waiting.values_list("pk", "verdict")[:limit]
+    return sum(_do(pk, verdict) for pk, verdict in waiting.values_list("pk", "verdict")[:limit])
+
+
+def _do(pk: UUID, verdict: str) -> bool:
+    if verdict == ASK:
+        return _ask(pk)
+    return _edit(pk) if verdict == EDIT else _close(pk, ApprovalState(verdict), PERSON)
+
+
+@transaction.atomic
+def _ask(pk: UUID) -> bool:
+    """Ask the agent about a call that waits; while it answers there is nothing to do."""
+    found = _locked(pk)
+    if found is None or found[1].session.status != SessionStatus.WAITING_APPROVAL:
+        return False
+    request, waiting = found
+    call = request.invocation_id
+    ask_agent(waiting, invocation_id=call, request_id=request.pk, actor=PERSON, question="Why?")
+    return True
+
+
+@transaction.atomic
+def _edit(pk: UUID) -> bool:
+    found = _locked(pk)
+    if found is None:
+        return False
+    request, waiting = found
+    call = Invocation.objects.get(pk=request.invocation_id)
+    changed = {**call.arguments, "minor": CHANGED_TO}
+    request.state, request.void_reason = ApprovalState.VOIDED, "Edited."
+    request.save(update_fields=["state", "void_reason"])
+    edit_call(
+        waiting,
+        invocation_id=call.pk,
+        request_id=request.pk,
+        actor=PERSON,
+        arguments=changed,
+        reason="Too much for the drill.",
     )
+    return True
+
+
+def _locked(pk: UUID) -> tuple[Request, Waiting] | None:
+    request = Request.objects.select_for_update(skip_locked=True).filter(pk=pk, state=ApprovalState.PENDING).first()
+    if request is None:
+        return None
+    return request, waiting_session(session_id=request.session_id, invocation_id=request.invocation_id)
 
 
 @transaction.atomic
 def _close(pk: UUID, state: ApprovalState, actor: str) -> bool:
-    request = Request.objects.select_for_update(skip_locked=True).filter(pk=pk, state=ApprovalState.PENDING).first()
-    if request is None:
+    found = _locked(pk)
+    if found is None:
         return False
+    request, waiting = found
     request.state = state
     request.save(update_fields=["state"])
     reason = REASON if state is ApprovalState.REJECTED else ""
     decided = Decided(request.invocation_id, request.pk, state.value, actor, reason, {"request": str(request.pk)})
-    resume(waiting_session(session_id=request.session_id, invocation_id=request.invocation_id), decided)
+    resume(waiting, decided)
     return True

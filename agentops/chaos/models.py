@@ -39,6 +39,7 @@ class Request(models.Model):
     state = models.CharField(max_length=10, default="pending", db_index=True)
     expires_at = models.DateTimeField()
     void_reason = models.CharField(max_length=300, blank=True)
+    answers = models.IntegerField(default=0)
 
     class Meta:
         app_label = "chaos"

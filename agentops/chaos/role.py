@@ -10,7 +10,16 @@ from agentops.chaos.models import Job
 from agentops.chaos.scripts import ASKED_ABOVE, SCRIPTS
 from agentops.kernel.money import Money
 from agentops.registry.flow import Argument, Flow, Intent, Kind
-from agentops.registry.planner import FinalAnswer, ObservationStatus, PlanContext, Subject, ToolCall, Turn, Usage
+from agentops.registry.planner import (
+    Answer,
+    FinalAnswer,
+    ObservationStatus,
+    PlanContext,
+    Subject,
+    ToolCall,
+    Turn,
+    Usage,
+)
 from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import Budget, GrantDefault, Intake, QueueDefault, RoleSpec, ThresholdDefault
 from agentops.registry.tool import CallContext, Change, DataClass, Dial, Preview, Result, Tier, ToolSpec, UndoCall
@@ -36,9 +45,19 @@ class ScriptPlanner:
         """Propose what follows from the history alone, so that another worker proposes the same."""
         return Turn(self._next(context), Usage(model=self.name))
 
+    def most_micro_to_explain(self, context: PlanContext, call: ToolCall, question: str) -> int:
+        """Return 0: nothing is paid for."""
+        return 0
+
+    def answer(self, context: PlanContext, call: ToolCall, question: str) -> Answer:
+        """Say that it is the script's."""
+        return Answer(call.rationale, Usage(model=self.name))
+
     def _next(self, context: PlanContext) -> ToolCall | FinalAnswer:
-        steps, done, job = SCRIPTS[context.subject.text], len(context.history), context.subject.id
-        failed = any(o.status is not ObservationStatus.OK for o in context.history)
+        # A step that a person changed is told of twice: that it was changed, and what became of it.
+        history = [o for o in context.history if o.result.get("code") != "EDITED"]
+        steps, done, job = SCRIPTS[context.subject.text], len(history), context.subject.id
+        failed = any(o.status is not ObservationStatus.OK for o in history)
         if any(o.tool == HAND_OVER for o in context.history) or (done >= len(steps) and not failed):
             return FinalAnswer("Done.")
         if failed and any(step.tool in ORDER.tools for step in steps):

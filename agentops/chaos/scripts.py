@@ -13,11 +13,19 @@ from agentops.kernel.crashpoints import CrashPoint
 ASKED_ABOVE = 2_500
 REJECTED = 6_666
 IGNORED = 7_777
+ASKED_ABOUT = 5_555
+EDITED = 8_888
+CHANGED_TO = 2_700
+"""What the person makes of an amount that they edit. It still asks."""
 
 
 def verdict_on(arguments: Mapping[str, Any]) -> str:
-    """Return what the person says to a call: ``approved``, ``rejected``, or "" when nobody will look at it."""
-    return {REJECTED: "rejected", IGNORED: ""}.get(arguments.get("minor", 0), "approved")
+    """Return what the person does about a call, "" when nobody will look at it.
+
+    ``approved``, ``rejected``, ``asked``: asks the agent first and approves after its answer, ``edited``: changes it.
+    """
+    said = {REJECTED: "rejected", IGNORED: "", ASKED_ABOUT: "asked", EDITED: "edited"}
+    return said.get(arguments.get("minor", 0), "approved")
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,8 @@ SCRIPTS: Mapping[str, tuple[Step, ...]] = {
     "approved": (_LOOK, Step("pay", 4_000), _NOTE),
     "rejected": (Step("pay", REJECTED),),
     "expired": (Step("pay", IGNORED),),
+    "asked": (_LOOK, Step("pay", ASKED_ABOUT), _NOTE),
+    "edited": (_LOOK, Step("pay", EDITED), _NOTE),
     "busy": (_PAY, Step("pay", 700, "busy"), Step("note", 0, "down"), _PAY),
     "silent": (_PAY, Step("pay", 800, "silent"), _PAY),
     "late": (_PAY, Step("pay", 600, "late"), _PAY),
@@ -83,7 +93,7 @@ _ANY = (
     "keyless_silent",
 )
 _WRITES = ("plain", "keyless", "silent", "late", "broken", "keyless_broken")
-_ASKS = ("approved", "rejected", "approved_silent", "expired")
+_ASKS = ("approved", "rejected", "approved_silent", "expired", "asked", "edited")
 _TAKES_BACK = ("order_refused", "order_refused_asked", "order_unknown", "order_back_silent", "order_back_late")
 _P = CrashPoint
 REACHED_BY: Mapping[CrashPoint, tuple[str, ...]] = {
@@ -97,7 +107,9 @@ REACHED_BY: Mapping[CrashPoint, tuple[str, ...]] = {
     _P.REQUEST_COMMITTING: _ASKS,
     _P.REQUEST_COMMITTED: _ASKS,
     _P.DECISION_COMMITTING: _ASKS,
-    _P.WOKEN_AFTER_APPROVAL: ("approved", "approved_silent"),
+    _P.QUESTION_ANSWERED: ("asked",),
+    _P.ANSWER_COMMITTING: ("asked",),
+    _P.WOKEN_AFTER_APPROVAL: ("approved", "approved_silent", "asked"),
     _P.RECOVERY_ASKED: ("busy", "late", "broken", "keyless_busy"),
     _P.SLEEP_COMMITTED: ("busy", "late", "keyless_busy"),
     _P.SWEEP_WAKING: ("busy", "late", "keyless_busy", "order_back_busy"),
@@ -105,7 +117,16 @@ REACHED_BY: Mapping[CrashPoint, tuple[str, ...]] = {
     _P.UNDO_RETURNED: _TAKES_BACK,
     _P.UNDO_RECORDED: _TAKES_BACK,
 }
-SCARCE = frozenset({_P.RECOVERY_ASKED, _P.SWEEP_RECLAIMING, _P.SWEEP_WAKING, _P.WOKEN_AFTER_APPROVAL})
+SCARCE = frozenset(
+    {
+        _P.QUESTION_ANSWERED,
+        _P.ANSWER_COMMITTING,
+        _P.RECOVERY_ASKED,
+        _P.SWEEP_RECLAIMING,
+        _P.SWEEP_WAKING,
+        _P.WOKEN_AFTER_APPROVAL,
+    }
+)
 """Points that a worker cannot be sure to pass twice: others do what leads there as well."""
 
 

@@ -91,6 +91,8 @@ _OFTEN: Mapping[CrashPoint | None, Callable[[], int]] = {
     CrashPoint.SWEEP_RECLAIMING: sweep_once,
     CrashPoint.SWEEP_WAKING: sweep_once,
     CrashPoint.DECISION_COMMITTING: _decide,
+    CrashPoint.QUESTION_ANSWERED: _decide,
+    CrashPoint.ANSWER_COMMITTING: _decide,
     CrashPoint.SESSION_OPENED: _begin,
 }
 

@@ -65,14 +65,23 @@ def _page(request: HttpRequest, looked: Looked, session: Session, status: int) -
 View = Callable[..., HttpResponseBase]
 
 
+def _worked_by(reader: Reader, session_id: UUID) -> Session:
+    """Return a session that the reader works: an operator, or whoever took it over, as approvers do from a request."""
+    session = session_of(reader, session_id)
+    if not (reader.may_operate or session.taken_by == reader.actor):
+        raise Http404("not for this person")
+    return session
+
+
 def _operation(what: str, act: Callable[..., object], *given: str) -> View:
     """Return the view of an operation on a whole session; ``given`` are the fields of its form that ``act`` takes."""
+    theirs = what in may.BY_WHOEVER_TOOK_IT
 
     @require_POST
     @never_cache
-    @staff_page(*OPERATORS)
+    @staff_page(*(() if theirs else OPERATORS))
     def view(request: HttpRequest, reader: Reader, session_id: UUID) -> HttpResponse:
-        session = session_of(reader, session_id)
+        session = _worked_by(reader, session_id) if theirs else session_of(reader, session_id)
 
         def do(values: dict[str, Any]) -> None:
             act(session_id=session.pk, actor=reader.actor, **{name: values[name] for name in given})
@@ -94,10 +103,10 @@ finish = _operation(may.FINISH, control.finish_by_person, "message")
 
 @require_POST
 @never_cache
-@staff_page(*OPERATORS)
+@staff_page()
 def step(request: HttpRequest, reader: Reader, session_id: UUID) -> HttpResponse:
     """Propose one call in the agent's place."""
-    session = session_of(reader, session_id)
+    session = _worked_by(reader, session_id)
     chosen = request.POST.get("tool", "")
     tool = next((tool for tool in granted_tools(session) if tool.name == chosen), None)
     if tool is None:

@@ -11,6 +11,8 @@ PAUSE, RESUME, TAKE_OVER, HAND_BACK, PRIORITY, CANCEL = (
     "cancel",
 )
 STEP, FINISH = "step", "finish"
+BY_WHOEVER_TOOK_IT = frozenset({STEP, FINISH, HAND_BACK})
+"""What somebody who is no operator may do with a session that they have taken over, as approvers do from a request."""
 
 
 def applicable(status: str, *, wanted: str, taken_by: str, actor: str) -> tuple[str, ...]:

@@ -85,7 +85,12 @@ _WAITED_FOR = {
     "session.woken": "for a worker",
     "session.lease_expired": "for a worker",
     "approval.voted": "for another decision",
+    "approval.given": "whether it is taken back",
+    "approval.taken_back": "for another decision",
+    "approval.asked": "for the agent's answer",
+    "approval.answered": "for a decision",
     "approval.approved": "for a worker",
+    "approval.edited": "for a worker",
     "approval.rejected": "for a worker",
     "approval.expired": "for a worker",
 }

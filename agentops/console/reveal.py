@@ -1,32 +1,46 @@
 """Text from outside made ready to be shown: what a reader would not see is named, nothing is left out. Pure.
 
-Named are control codes, zero-width, filler and bidi characters, variation selectors and tag characters,
-letters of another alphabet inside a Latin word, and runs of blanks that push text out of view. A joiner
-inside an emoji and the selector that colours one belong to the picture and stay.
+Named are control codes, zero-width, filler and bidi characters, variation selectors and tag characters, heaps of
+combining marks, what passes for another character (``lookalikes``), and runs of blanks that push text out of view. A
+joiner inside an emoji and the selector that colours one belong to the picture and stay.
 """
 
-import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from agentops.console.lookalikes import lookalikes
 from agentops.console.marks import Segment, Text
 
 MOST_SPACES = 40
 MOST_BREAKS = 8
+MOST_COMBINED = 3
+"""Combining marks on one letter; no writing needs more."""
 
-_LINE_BREAKS = re.compile("\r\n?")
-_WORDS = re.compile(r"[^\W\d_]+")
+_BLANKS = " \t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+_SPACE = _BLANKS + "\n"
 _FILLERS = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
-_LOOKALIKES = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MATHEMATICAL")
 _TAGS = range(0xE0020, 0xE007F)
 
 
 def reveal(text: str) -> Text:
-    """Return ``text`` with every concealed character as a segment of its own. Empty text gives ()."""
-    text = _LINE_BREAKS.sub("\n", text)
+    """Return ``text`` with every concealed character as a segment of its own. Empty text gives ().
+
+    A line may end in CR LF. A carriage return alone is named: on a terminal it writes over what stands before it.
+    """
+    text = text.replace("\r\n", "\n")
     if text.isascii() and text.isprintable() and " " * MOST_SPACES not in text:
         return (Segment(text),) if text else ()
-    return tuple(_segments(text))
+    return tuple(_segments(text, lookalikes(text)))
+
+
+def reveal_line(line: str, marked: frozenset[int]) -> Text:
+    """Return one line of a text. ``marked`` are the places in it that ``lookalikes`` found in the whole text.
+
+    A carriage return is named here also at the end of the line.
+    """
+    if line.isascii() and line.isprintable() and " " * MOST_SPACES not in line:
+        return (Segment(line),) if line else ()
+    return tuple(_segments(line, marked))
 
 
 def reveal_cut(text: str, most: int) -> Text:
@@ -35,8 +49,7 @@ def reveal_cut(text: str, most: int) -> Text:
     return reveal(line if len(line) <= most and len(text) <= 4 * most else f"{line[:most]}…")
 
 
-def _segments(text: str) -> Iterator[Segment]:
-    foreign = _foreign_letters(text)
+def _segments(text: str, foreign: frozenset[int]) -> Iterator[Segment]:
     shown, place = "", 0
     while place < len(text):
         length = _concealed_at(text, place, foreign)
@@ -57,24 +70,45 @@ def _segments(text: str) -> Iterator[Segment]:
 def _concealed_at(text: str, place: int, foreign: frozenset[int]) -> int:
     """Return how many characters from ``place`` on make up one concealed run, 0 when this one is visible."""
     character = text[place]
-    if character in " \u00a0\n\t":
-        kind, most = ("\n", MOST_BREAKS) if character == "\n" else (" \u00a0\t", MOST_SPACES)
-        length = _run(text, place, kind)
-        # The run is judged where it begins; what is left of it must not be judged again.
-        begins = place == 0 or text[place - 1] not in kind
-        return length if begins and length > most else 0
+    if character in _SPACE:
+        return _space_at(text, place)
     if ord(character) in _TAGS:
-        return next((n for n, c in enumerate(text[place:]) if ord(c) not in _TAGS), len(text) - place)
-    if _is_hidden(character) and not _belongs_to_picture(text, place):
-        return _run(text, place, character)
+        return _length(text, place, lambda c: ord(c) in _TAGS)
+    if _is_hidden(character):
+        return 0 if _belongs_to_picture(text, place) else _run(text, place, character)
+    if _combines(character):
+        begins = place == 0 or not _combines(text[place - 1])
+        length = _length(text, place, _combines) if begins else 0
+        return length if length > MOST_COMBINED else 0
     return 1 if place in foreign else 0
 
 
+def _space_at(text: str, place: int) -> int:
+    """A run is judged where it begins: first by the lines in all of it, then by the blanks in a row."""
+    before = text[place - 1] if place else ""
+    if not before or before not in _SPACE:
+        length = _run(text, place, _SPACE)
+        if text.count("\n", place, place + length) > MOST_BREAKS:
+            return length
+    if text[place] == "\n" or (before and before in _BLANKS):
+        return 0
+    length = _run(text, place, _BLANKS)
+    return length if length > MOST_SPACES else 0
+
+
 def _run(text: str, place: int, kind: str) -> int:
+    return _length(text, place, kind.__contains__)
+
+
+def _length(text: str, place: int, belongs: Callable[[str], bool]) -> int:
     end = place
-    while end < len(text) and text[end] in kind:
+    while end < len(text) and belongs(text[end]):
         end += 1
     return end - place
+
+
+def _combines(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Me") and not _is_hidden(character)
 
 
 def _is_hidden(character: str) -> bool:
@@ -101,27 +135,16 @@ def _belongs_to_picture(text: str, place: int) -> bool:
     )
 
 
-def _foreign_letters(text: str) -> frozenset[int]:
-    """Places of letters that only look Latin, in words that also hold Latin ones."""
-    if text.isascii():
-        return frozenset()
-    places: set[int] = set()
-    for word in _WORDS.finditer(text):
-        letters = word.group()
-        if letters.isascii():
-            continue
-        names = [unicodedata.name(letter, "") for letter in letters]
-        if any(name.startswith("LATIN") for name in names):
-            places.update(word.start() + n for n, name in enumerate(names) if name.startswith(_LOOKALIKES))
-    return frozenset(places)
-
-
 def _name(run: str) -> str:
     first = run[0]
-    if first in " \u00a0\t":
-        return f"{len(run)} blanks"
-    if first == "\n":
-        return f"{len(run)} line breaks"
+    if first in _SPACE:
+        breaks = run.count("\n")
+        blanks = [f"{len(run) - breaks} blanks"] if len(run) > breaks else []
+        return " and ".join([f"{breaks} line breaks", *blanks]) if breaks else blanks[0]
+    if first == "\r":
+        return "U+000D carriage return" if len(run) == 1 else f"U+000D carriage return × {len(run)}"
+    if _combines(first) and len(run) > MOST_COMBINED:
+        return f"{len(run)} combining marks, the first U+{ord(first):04X}"
     if ord(first) in _TAGS:
         return "hidden tags: " + "".join(chr(ord(c) - 0xE0000) for c in run)
     kind = {"Cn": "unassigned", "Co": "private use", "Cs": "half a pair"}.get(unicodedata.category(first), "control")

@@ -105,6 +105,9 @@ def panel_of(
     names: tuple[str, ...] = ()
     if reader.may_operate:
         names = may.applicable(session.status, wanted=session.wanted, taken_by=session.taken_by, actor=reader.actor)
+    elif session.taken_by == reader.actor:
+        offered = may.applicable(session.status, wanted=session.wanted, taken_by=session.taken_by, actor=reader.actor)
+        names = tuple(name for name in offered if name in may.BY_WHOEVER_TOOK_IT)
     beside = (may.STEP, may.FINISH)
     scopes = _scopes(session)
     elevations = queries.active_elevations(session) if scopes else []

@@ -78,10 +78,30 @@ def _decided(teller: Teller, moment: Told) -> None:
     teller.say(" it.")
 
 
-def _voted(teller: Teller, moment: Told) -> None:
+def _edited(teller: Teller, moment: Told) -> None:
+    asked_at = teller.asked_at.pop(moment.invocation, None)
+    teller.people_seconds += (moment.at - asked_at).total_seconds() if asked_at else 0.0
     teller.begin(f"{actor_name(moment.actor)} ")
+    teller.say("changed it", moment.position)
+    teller.say(" and proposed it anew, for somebody else to decide.")
+
+
+def _voted(teller: Teller, moment: Told) -> None:
+    """Without the name: whoever has still to vote reads this too. The gate tells it once the request is closed."""
+    teller.begin("Somebody ")
     teller.say("approved", moment.position)
     teller.say(" it, as one of several people who had to.")
+
+
+def _said(words: str, rest: str) -> Sentence:
+    """Return the sentence in which somebody does something about the open question; ``words`` link to it."""
+
+    def sentence(teller: Teller, moment: Told) -> None:
+        teller.begin(f"{actor_name(moment.actor)} ")
+        teller.say(words, moment.position)
+        teller.say(rest)
+
+    return sentence
 
 
 def _voided(teller: Teller, moment: Told) -> None:
@@ -155,6 +175,9 @@ TELL: dict[str, Sentence] = {
     "call.read": _read,
     "approval.requested": _asked,
     "approval.voted": _voted,
+    "approval.taken_back": _said("took the approval back", ", and nothing had followed from it."),
+    "approval.asked": _said("asked the agent", " about it."),
+    "approval.edited": _edited,
     "approval.approved": _decided,
     "approval.rejected": _decided,
     "approval.expired": _decided,
@@ -176,6 +199,8 @@ UNTOLD = frozenset(
         "session.sleeping",
         "session.woken",
         "model.malformed",
+        "approval.given",
+        "approval.answered",
         "call.read_failed",
         "call.refused",
         "call.intended",

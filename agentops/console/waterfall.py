@@ -75,7 +75,7 @@ def _rows(events: Sequence[Told], requests: Mapping[str, RequestSummary]) -> Ite
     yield from found.values()
 
 
-_DECIDED = frozenset({"approval.approved", "approval.rejected", "approval.expired"})
+_DECIDED = frozenset({"approval.approved", "approval.edited", "approval.rejected", "approval.expired"})
 
 
 def _subject(event: Told, requests: Mapping[str, RequestSummary]) -> tuple[str, str, bool]:

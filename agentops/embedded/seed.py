@@ -30,7 +30,8 @@ def _seed_account(tenant: Tenant, account: dict[str, str]) -> None:
     user = User.objects.filter(username=account["name"]).first()
     if user is None:
         runs_it = account["role"] == Role.ADMIN
-        user = User(username=account["name"], is_staff=runs_it, is_superuser=runs_it)
+        address = f"{account['name']}@example.com"
+        user = User(username=account["name"], email=address, is_staff=runs_it, is_superuser=runs_it)
         user.set_password(account["password"])
         user.save()
     Membership.objects.get_or_create(tenant=tenant, user=user, role=account["role"])

@@ -73,22 +73,27 @@ def prepare(
             f"There is no tool {call.tool[:80]!r}.",
             f"Use one of: {', '.join(sorted(granted))}.",
         )
-    arguments = _read_arguments(call.arguments)
+    arguments = checked_arguments(tool, call.arguments)
     if isinstance(arguments, Refusal):
         return arguments
-    found = schemas.violations(tool.checks_input, arguments)
-    if found:
-        words = "; ".join(f"{item.path or 'arguments'}: {item.message}" for item in found)
-        return Refusal(FailureKind.VALIDATION, words, "Correct the arguments and propose again.", found[0].path)
-    problem = _canonical_problem(arguments)
-    if problem is not None:
-        return problem
     if not _within_scope(tool, arguments, role, context):
         return Refusal(FailureKind.NOT_FOUND, NOT_FOUND_WORDS, "Look up the customer's own records first.")
     off = None if breakers is None else breakers.off(tool_breaker(tool.name))
     if off is not None:
         return refusal_of(off)
     return _previewed(tool, arguments, context, breakers)
+
+
+def checked_arguments(tool: ToolSpec, given: dict[str, Any] | str) -> dict[str, Any] | Refusal:
+    """Return arguments that can be read, fit the tool's schema and can be recorded, or what is wrong with them."""
+    arguments = _read_arguments(given)
+    if isinstance(arguments, Refusal):
+        return arguments
+    found = schemas.violations(tool.checks_input, arguments)
+    if found:
+        words = "; ".join(f"{item.path or 'arguments'}: {item.message}" for item in found)
+        return Refusal(FailureKind.VALIDATION, words, "Correct the arguments and propose again.", found[0].path)
+    return _canonical_problem(arguments) or arguments
 
 
 def _previewed(

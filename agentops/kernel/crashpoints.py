@@ -26,6 +26,8 @@ class CrashPoint(StrEnum):
     REQUEST_COMMITTING = "request.committing"
     REQUEST_COMMITTED = "request.committed"
     DECISION_COMMITTING = "decision.committing"
+    QUESTION_ANSWERED = "question.answered"
+    ANSWER_COMMITTING = "answer.committing"
     WOKEN_AFTER_APPROVAL = "woken_after_approval"
     RECOVERY_ASKED = "recovery.asked"
     SLEEP_COMMITTED = "sleep.committed"

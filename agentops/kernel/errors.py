@@ -59,6 +59,7 @@ class IncidentCode(StrEnum):
     NO_PROGRESS = "NO_PROGRESS"
     UNDO_FAILED = "UNDO_FAILED"
     ANOMALY = "ANOMALY"
+    APPROVAL_EXPIRED = "APPROVAL_EXPIRED"
     CANCELLED = "CANCELLED"
     VERSION_GONE = "VERSION_GONE"
     WORKER_LOST = "WORKER_LOST"
@@ -85,6 +86,7 @@ _INCIDENT_WORDS = {
     IncidentCode.NO_PROGRESS: "The session went on for many steps without finding or achieving anything new.",
     IncidentCode.UNDO_FAILED: "Something that was done could not be undone; a person must put it right.",
     IncidentCode.ANOMALY: "The session was about to do something unusual and is paused until a person has looked.",
+    IncidentCode.APPROVAL_EXPIRED: "Nobody decided in time about something that the work cannot go on without.",
     IncidentCode.CANCELLED: "A person cancelled the session.",
     IncidentCode.VERSION_GONE: "The session began under a version of the program that is no longer installed.",
     IncidentCode.WORKER_LOST: "The program that worked on this stopped several times at the same step.",

@@ -33,12 +33,14 @@ from pydantic_ai.tools import ToolDefinition
 from agentops.kernel.stopwatch import ms_since
 from agentops.llm.configuration import ModelChoice, Provider
 from agentops.llm.context import Prompt, assemble, context_record
+from agentops.llm.explaining import assemble_question, words_of
 from agentops.llm.failures import failure_of
 from agentops.llm.prices import most_micro, usage_of
 from agentops.llm.reading import proposal_of
 from agentops.llm.transport import MAX_RESPONSE_BYTES, BoundedTransport, Received
 from agentops.llm.wire import tool_inputs
-from agentops.registry.planner import Malformed, PlanContext, PlannerUnavailable, Turn
+from agentops.registry.planner import Answer as Explanation
+from agentops.registry.planner import Malformed, PlanContext, PlannerUnavailable, Proposal, ToolCall, Turn, Usage
 
 MAX_OUTPUT_TOKENS = 8_192
 NO_KEY = "none"  # what a server without keys is sent; the libraries insist on a value
@@ -92,6 +94,21 @@ class ModelPlanner:
     def propose(self, context: PlanContext) -> Turn:
         """Return one proposal. Raises PlannerUnavailable when the model gave no answer."""
         prompt = assemble(context, salt=self._salt)
+        proposal, usage, raw = self._said(prompt)
+        return Turn(proposal=proposal, usage=usage, raw=raw, context=context_record(prompt))
+
+    def most_micro_to_explain(self, context: PlanContext, call: ToolCall, question: str) -> int:
+        """Return what the answer to a question about a call can cost at most."""
+        sent = _bytes_sent(assemble_question(context, call, question, salt=self._salt))
+        return most_micro(self._choice, sent=sent, most_output=MAX_OUTPUT_TOKENS)
+
+    def answer(self, context: PlanContext, call: ToolCall, question: str) -> Explanation:
+        """Return what the model says about a call of its own. Raises PlannerUnavailable when it gave no answer."""
+        prompt = assemble_question(context, call, question, salt=self._salt)
+        proposal, usage, _ = self._said(prompt)
+        return Explanation(words_of(proposal), usage, context_record(prompt))
+
+    def _said(self, prompt: Prompt) -> tuple[Proposal, Usage, str]:
         started = time.monotonic()
         answer = _run(self._ask(prompt))
         latency_ms = ms_since(started)
@@ -110,8 +127,7 @@ class ModelPlanner:
             received=self._max_bytes if answer.response is None else len(received.body),
             latency_ms=latency_ms,
         )
-        raw = received.body.decode("utf-8", "replace").replace("\x00", "")
-        return Turn(proposal=proposal, usage=usage, raw=raw, context=context_record(prompt))
+        return proposal, usage, received.body.decode("utf-8", "replace").replace("\x00", "")
 
     async def _ask(self, prompt: Prompt) -> Answer:
         received = Received()

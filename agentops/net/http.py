@@ -1,4 +1,4 @@
-"""One bounded exchange with a server that the operators named in the settings, such as a vault.
+"""One bounded exchange with a server that the operators named in the settings, such as a vault or a chat.
 
 What agents choose to fetch does not go through here: these addresses are the installation's own and may be private.
 """
@@ -27,10 +27,24 @@ class Reply:
 
     status: int
     body: bytes = field(repr=False)
+    retry_after: str = field(default="", compare=False)
+    """What the header of that name says, as it came."""
 
 
 def get(url: str, *, headers: Mapping[str, str], seconds: float, most_bytes: int) -> Reply:
-    """Return the answer to one GET, redirects not followed. Raises NotReached.
+    """Return the answer to one GET, redirects not followed. Raises NotReached."""
+    return _exchange("GET", url, None, headers=headers, seconds=seconds, most_bytes=most_bytes)
+
+
+def post(url: str, body: bytes, *, headers: Mapping[str, str], seconds: float, most_bytes: int) -> Reply:
+    """Return the answer to one POST, redirects not followed. Raises NotReached: it may have arrived all the same."""
+    return _exchange("POST", url, body, headers=headers, seconds=seconds, most_bytes=most_bytes)
+
+
+def _exchange(
+    method: str, url: str, sending: bytes | None, *, headers: Mapping[str, str], seconds: float, most_bytes: int
+) -> Reply:
+    """Return the answer to one request. Raises NotReached.
 
     ``seconds`` is for all of it. A compressed answer is refused, because a small one can unfold into any size. The
     environment's proxies are not used: the request carries a credential.
@@ -40,7 +54,7 @@ def get(url: str, *, headers: Mapping[str, str], seconds: float, most_bytes: int
     try:
         with (
             httpx2.Client(verify=_certificates(), trust_env=False, follow_redirects=False, timeout=seconds) as client,
-            client.stream("GET", url, headers=sent) as response,
+            client.stream(method, url, headers=sent, content=sending) as response,
         ):
             if response.headers.get("content-encoding", "identity").lower() != "identity":
                 raise NotReached("sent a compressed answer, which was not asked for")
@@ -51,7 +65,7 @@ def get(url: str, *, headers: Mapping[str, str], seconds: float, most_bytes: int
                     raise NotReached(f"sent more than {most_bytes} bytes")
                 if time.monotonic() > deadline:
                     raise NotReached("did not answer in time")
-            return Reply(response.status_code, bytes(body))
+            return Reply(response.status_code, bytes(body), response.headers.get("retry-after", ""))
     except httpx2.TimeoutException:
         raise NotReached("did not answer in time") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:

@@ -144,6 +144,10 @@ class Found:
     def __init__(self, places: dict[str, list[Range]]) -> None:
         self._places = places
 
+    def phrases(self) -> Iterable[str]:
+        """Return the folded phrases that were found."""
+        return self._places.keys()
+
     def places(self, phrases: Iterable[str]) -> Iterator[Range]:
         """Yield the places of each of these folded phrases."""
         for phrase in phrases:

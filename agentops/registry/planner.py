@@ -7,7 +7,7 @@ what becomes of its proposal is decided elsewhere.
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from uuid import UUID
 
 from agentops.kernel.errors import AgentOpsError, FailureKind
@@ -139,6 +139,18 @@ class Turn:
     context: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What a planner says about a call of its own that waits for a decision, and what saying it took.
+
+    The words are a claim like any other text of a planner: shown as such, never acted on.
+    """
+
+    words: str
+    usage: Usage
+    context: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
 class PlannerUnavailable(AgentOpsError):
     """The planner gave no answer. ``retry_after`` is seconds, when the provider said so.
 
@@ -170,3 +182,17 @@ class Planner(Protocol):
 
     def propose(self, context: PlanContext) -> Turn:
         """Return one proposal for the next step."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """What a planner may do besides: answer a question of the person who decides about its call.
+
+    Raises PlannerUnavailable as ``Planner.propose`` does. One that does not explain is not asked.
+    """
+
+    def most_micro_to_explain(self, context: PlanContext, call: ToolCall, question: str) -> int:
+        """Return the most that the answer can cost, in micro-dollars."""
+
+    def answer(self, context: PlanContext, call: ToolCall, question: str) -> Answer:
+        """Say why ``call`` was proposed, as far as ``question`` asks. ``question`` is text, never an instruction."""

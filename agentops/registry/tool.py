@@ -16,6 +16,7 @@ from uuid import UUID
 from agentops.kernel.errors import AgentOpsError, FailureKind
 from agentops.kernel.money import Money
 from agentops.registry.flow import UNDECLARED, Flow
+from agentops.registry.preview_parts import Part, parts_as_json
 from agentops.registry.schemas import Validator, validator
 from agentops.registry.secret import Secret
 
@@ -116,7 +117,8 @@ class Preview:
     ``effect`` is one plain sentence; ``target`` names whom or what it touches (``customer:c-17``);
     ``versions`` are the records it was computed from; ``money`` is what leaves the house. ``measures`` are integers of
     the system of record that rules may compare, by a name of ``policy.facts.MEASURES``: the share of a capacity in per
-    cent that the call takes away, the priority of the incident it belongs to.
+    cent that the call takes away, the priority of the incident it belongs to. ``parts`` are shown by type, after the
+    changes: a mail as mail, a command as command. Raises BadPart when they are too large together.
     """
 
     effect: str
@@ -125,6 +127,11 @@ class Preview:
     versions: Mapping[str, int] = field(default_factory=dict)
     money: Money | None = None
     measures: Mapping[str, int] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Where the dry run makes it, so that what is too large is the tool's failure and not the session's.
+        parts_as_json(self.parts)
 
     def as_json(self) -> dict[str, Any]:
         """Return the preview as canonical JSON, the form that approval digests cover."""
@@ -139,6 +146,8 @@ class Preview:
             "versions": dict(self.versions),
             "money": None if self.money is None else [self.money.minor, self.money.currency],
             **({"measures": dict(self.measures)} if self.measures else {}),
+            # A dry run without parts keeps the form it had before there were any.
+            **({"parts": parts_as_json(self.parts)} if self.parts else {}),
         }
 
 

@@ -1,20 +1,24 @@
 """What a session's stream adds up to, and how that compares with the projection rows (pure)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentops.runtime.states import ENDED, UNFINISHED, InvocationState, SessionStatus, Wish
+from agentops.runtime.states import ENDED, UNFINISHED, IllegalTransition, InvocationState, SessionStatus, Wish
 
 
 @dataclass
 class Call:
-    """One proposed write: its state, the key it holds ("" for none), and the newest request for it."""
+    """One proposed write: its state, the key it holds ("" for none), and the newest request for it.
+
+    ``asked``: a person asked the agent about it, which has not answered yet.
+    """
 
     state: InvocationState
     key: str = ""
     request: str = ""
     decision: str = ""
+    asked: bool = False
 
 
 @dataclass
@@ -52,6 +56,30 @@ class Account:
     def unfinished(self) -> list[str]:
         """Ids of the calls that are under way or wait for a decision; never more than one."""
         return [id_ for id_, call in self.calls.items() if call.state in UNFINISHED]
+
+
+@dataclass(frozen=True)
+class MachineEvent:
+    """What the machine looks at of a ledger event."""
+
+    type: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    refs: Mapping[str, str] = field(default_factory=dict)
+    actor: str = ""
+
+
+Check = Callable[[Account, MachineEvent], None]
+
+
+def require(holds: bool, event: MachineEvent, words: str) -> None:
+    """Raise IllegalTransition unless it holds; ``words`` say what is wrong with the event."""
+    if not holds:
+        raise IllegalTransition(f"{event.type} {words}")
+
+
+def undisturbed(account: Account, event: MachineEvent) -> None:
+    """Nothing new is begun once somebody wants something of the session."""
+    require(account.wanted is Wish.NONE, event, f"comes although somebody wants to {account.wanted}")
 
 
 def differences(account: Account, row_fields: Mapping[str, Any]) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Any
 from uuid import UUID
 
 from agentops.ledger.queries import events_of
-from agentops.runtime.account import differences
-from agentops.runtime.machine import MachineEvent, replay
+from agentops.runtime.account import MachineEvent, differences
+from agentops.runtime.machine import replay
 from agentops.runtime.models import Invocation, ProcessInstance, Question, Session
 from agentops.runtime.states import IllegalTransition, SessionStatus
 

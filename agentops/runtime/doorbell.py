@@ -7,6 +7,7 @@ from celery import current_app
 log = logging.getLogger(__name__)
 
 RING = "agentops.runtime.tasks.ring"
+SWEEP = "agentops.runtime.tasks.sweep"
 
 
 def ring() -> None:
@@ -15,3 +16,11 @@ def ring() -> None:
         current_app.send_task(RING, ignore_result=True, retry=False)
     except Exception:
         log.warning("the doorbell could not be rung", exc_info=True)
+
+
+def sweep_in(seconds: float) -> None:
+    """Have what is due then done at that moment. Never raises: the next sweep does it a little later."""
+    try:
+        current_app.send_task(SWEEP, ignore_result=True, retry=False, countdown=seconds)
+    except Exception:
+        log.warning("a sweep could not be ordered", exc_info=True)

@@ -31,6 +31,8 @@ _DECIDED = ("call.intended", "approval.requested", "call.refused")
 _OUTCOMES: Mapping[str, Outcome] = {
     "approval.approved": Outcome.APPROVED,
     "approval.rejected": Outcome.REJECTED,
+    # What a person changed was not let through as it was; its changed form is a proposal of its own.
+    "approval.edited": Outcome.REJECTED,
     "approval.expired": Outcome.EXPIRED,
 }
 _UNDONE = "call.compensated"

@@ -24,7 +24,7 @@ from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, StaleStream, Statement
 from agentops.ledger.sql import fetch_one
 from agentops.policy.baseline import RATE_FORBID
-from agentops.policy.engine import Verdict
+from agentops.policy.engine import Reason, Verdict
 from agentops.policy.rules import Effect
 from agentops.registry.tool import Preview, ToolSpec
 from agentops.runtime import statements
@@ -48,7 +48,8 @@ class Write:
     ``facts`` and ``payload`` describe the proposal in the event; ``approved_by`` is set when a person has
     agreed to exactly this; ``invocation_id`` when the call is already on record and waits. ``trusted``: a person of the
     house or the runtime itself proposes it, so that nothing the session has read can have led it astray. ``flow`` are
-    its facts of that name, once they are known.
+    its facts of that name, once they are known. ``edits`` is the request whose call a person changed into this one:
+    whatever policy says, somebody else has to agree.
     """
 
     prepared: Prepared
@@ -64,6 +65,7 @@ class Write:
     undoes: UUID | None = None
     trusted: bool = False
     flow: Mapping[str, Any] | None = None
+    edits: UUID | None = None
 
     @property
     def moves_money(self) -> bool:
@@ -174,6 +176,9 @@ _UNDER_WAY = Refusal("CONFLICT", "The same action is already under way.", "Do no
 _ALREADY_DONE = Refusal("ALREADY_DONE", "This was already done for this request.", "Do not repeat it.")
 
 
+_CHANGED = Reason("runtime.edited", Effect.ASK, "A person changed the agent's call, so somebody else has to agree.")
+
+
 def _turned_down_by(key: str) -> Refusal | None:
     """Return why a call with this key is not made: it was already, or is under way. None when it may be."""
     earlier = fetch_one(statements.STATE_OF_KEY, {"key": key})
@@ -197,10 +202,13 @@ def _decide(work: Work, write: Write, key: str) -> Decision:
     if verdict.effect is Effect.FORBID:
         refusal = rate.refusal(tool.name, write.at) if verdict.reasons[0].rule == RATE_FORBID else None
         return TurnedDown(refusal or refusal_by(verdict), judged(verdict, facts))
+    if write.edits is not None:
+        verdict = replace(verdict, effect=Effect.ASK, reasons=(_CHANGED, *verdict.reasons))
     record_facts = {**write.facts, "verdict": verdict.as_json()["effect"]}
     payload = {**write.payload, **judged(verdict, facts), "preview": write.preview.as_json()}
     # A call that is on record already was looked at by a person, or is being shown to one again.
-    anomalies = unsettled(work.held, rate.anomalies, verdict, write.at) if write.invocation_id is None else ()
+    looked_at = write.invocation_id is not None or write.edits is not None
+    anomalies = () if looked_at else unsettled(work.held, rate.anomalies, verdict, write.at)
     if anomalies or (verdict.effect is Effect.ASK and not write.approved_by):
         # Nobody is asked about what was already done. A call that just runs finds out by its key, which is unique.
         earlier = _turned_down_by(key)
@@ -302,6 +310,8 @@ def _park(
     case = _case(work, fresh, verdict, payload["facts"])
     request_id = approval_gate().open(case)
     refs = {"invocation": str(invocation_id), "request": str(request_id)}
+    if write.edits:
+        refs["edits"] = str(write.edits)
     waiting = InvocationState.AWAITING_APPROVAL
     also = [_ask_again(fresh) if write.invocation_id else _propose(write, invocation_id, waiting, None, None)]
     reach(CrashPoint.REQUEST_COMMITTING)
@@ -335,7 +345,7 @@ def _case(work: Work, write: Write, verdict: Verdict, facts: dict[str, Any]) -> 
         session_id=work.held.id,
         invocation_id=write.invocation_id,
         position=work.held.position,
-        agent=work.actor.removeprefix("agent:"),
+        agent=(work.agent if write.edits else work.actor).removeprefix("agent:"),
         agent_version_id=work.version.pk,
         tool=tool.name,
         tool_version=tool.version,
@@ -343,6 +353,8 @@ def _case(work: Work, write: Write, verdict: Verdict, facts: dict[str, Any]) -> 
         reversibility=tool.reversibility,
         irreversible=tool.irreversible,
         queue=verdict.queue or tool.queue,
+        queue_named=bool(verdict.queue),
+        tags=tool.tags,
         people=verdict.people,
         facts=facts,
         arguments=write.prepared.arguments,
@@ -360,5 +372,6 @@ def _case(work: Work, write: Write, verdict: Verdict, facts: dict[str, Any]) -> 
         subject_text=subject.text,
         requester=work.actor,
         requested_at=write.at,
-        supersedes=write.supersedes,
+        supersedes=write.supersedes or write.edits,
+        editor=work.actor if write.edits else "",
     )

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import IncidentCode
 from agentops.kernel.stopwatch import ms_since
@@ -19,10 +18,9 @@ from agentops.runtime.answers import Closing
 from agentops.runtime.interrupts import Interrupt, interrupt_of, park_for_person
 from agentops.runtime.pending import continue_pending
 from agentops.runtime.proposals import Proposed, carry_out, text
-from agentops.runtime.providers import ask_planner
+from agentops.runtime.providers import ask_planner, set_aside
 from agentops.runtime.record import Interrupted, Took, back_off, end, sleep, together
 from agentops.runtime.session import Held
-from agentops.runtime.spend import LimitReached, Purse, reserve
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
 
@@ -37,7 +35,8 @@ def run(work: Work, *, give_up: Callable[[Work], Held | None] | None = None) -> 
     that, claimed; it is then returned here.
     """
     held = work.held
-    lost = held.attempts >= guards.MOST_LOST_WORKERS and not held.stop_code
+    # A question that workers are lost at is answered without the planner: the call still waits for its decision.
+    lost = held.attempts >= guards.MOST_LOST_WORKERS and not held.stop_code and held.asked is None
     if lost:
         compensation.stop(work, code=IncidentCode.WORKER_LOST, words=IncidentCode.WORKER_LOST.words)
     if not _take_up(work, again=not lost):
@@ -81,6 +80,9 @@ def step(work: Work) -> bool:
         return False
     if held.stop_code:
         return _close(work)
+    if held.overdue:
+        compensation.stop(work, code=IncidentCode.APPROVAL_EXPIRED, words=IncidentCode.APPROVAL_EXPIRED.words)
+        return True
     return _next(work)
 
 
@@ -92,7 +94,7 @@ def _next(work: Work) -> bool:
     )
     began = time.monotonic()
     context = work.plan_context()
-    code = code or _reserve(work, context)
+    code = code or set_aside(work, work.planner.most_micro(context))
     if code is not None:
         compensation.stop(work, code=code, words=code.words)
         return True
@@ -102,30 +104,6 @@ def _next(work: Work) -> bool:
         return _planner_unavailable(work, error, began)
     reach(CrashPoint.STEP_PLANNED)
     return _carry_out(work, Proposed(turn, _shown(turn, context), began))
-
-
-def _reserve(work: Work, context: PlanContext) -> IncidentCode | None:
-    """Set aside the most that the planner can cost, or return which budget forbids it."""
-    held, brief = work.held, work.brief
-    most = work.planner.most_micro(context)
-    if not most:
-        return None
-    purse = Purse(
-        tenant_id=held.tenant_id,
-        agent_id=held.agent_id,
-        workstream=held.workstream,
-        zone=brief.zone,
-        session_micro=work.limits.max_cost_micro,
-        agent_day_micro=brief.agent_day_micro,
-        tenant_day_micro=brief.tenant_day_micro,
-    )
-    reserved = reserve(
-        session_id=held.id, fence=held.fence, purse=purse, micro=most, at=utcnow(), onto=held.reservation
-    )
-    if isinstance(reserved, LimitReached):
-        return reserved.code
-    held.reservation = reserved
-    return None
 
 
 def _carry_out(work: Work, proposed: Proposed) -> bool:
@@ -144,7 +122,15 @@ def _by_person(work: Work) -> Proposed:
     assert given is not None  # noqa: S101 - asked by the only caller
     proposal = given.call or FinalAnswer(given.message)
     turn = Turn(proposal, Usage(model=PERSON))
-    return Proposed(turn, {"by": given.actor}, time.monotonic(), given.undoes, trusted=True)
+    # What a person only changed still comes from the agent: it is judged as strictly as the agent's own call.
+    return Proposed(
+        turn,
+        {"by": given.actor},
+        time.monotonic(),
+        given.undoes,
+        trusted=given.edits is None,
+        edits=given.edits,
+    )
 
 
 def _close(work: Work) -> bool:

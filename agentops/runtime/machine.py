@@ -6,15 +6,14 @@ not run on this module, so it is a second opinion: the audit after crash tests (
 seeded simulation and the tests of the loop all ask it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from agentops.kernel.errors import IncidentCode
-from agentops.runtime.account import Account, Call, Process
+from agentops.runtime import gates
+from agentops.runtime.account import Account, Call, Check, MachineEvent, Process, require, undisturbed
 from agentops.runtime.states import (
     ENDED,
-    IllegalTransition,
     InvocationState,
     SessionStatus,
     Wish,
@@ -27,6 +26,7 @@ _NEW, _QUEUED, _RUNNING = frozenset({None}), frozenset({_S.QUEUED}), frozenset({
 _LIVE = frozenset(SessionStatus) - ENDED
 _ANY = frozenset(SessionStatus)
 _ASKED, _PARKED = frozenset({_S.WAITING_APPROVAL}), frozenset({_S.WAITING_PERSON})
+_UNDECIDED = frozenset({_S.WAITING_APPROVAL, _S.QUEUED, _S.SLEEPING})
 _FRESH, _OPEN, _GONE = frozenset({None}), frozenset({_I.AWAITING_APPROVAL}), frozenset({_I.INTENDED})
 _UNSETTLED, _DONE = frozenset({_I.INTENDED, _I.UNKNOWN}), frozenset({_I.SUCCEEDED})
 
@@ -86,9 +86,15 @@ EVENTS: dict[str, Rule] = {
     "call.read_failed":            Rule(_RUNNING),
     "approval.requested":          Rule(_RUNNING,      _S.WAITING_APPROVAL, _FRESH | _OPEN,      _I.AWAITING_APPROVAL),
     "approval.voted":              Rule(_ASKED,        None,                _OPEN,               _I.AWAITING_APPROVAL),
+    "approval.given":              Rule(_ASKED,        None,                _OPEN,               _I.AWAITING_APPROVAL),
+    "approval.taken_back":         Rule(_ASKED,        None,                _OPEN,               _I.AWAITING_APPROVAL),
+    "approval.asked":              Rule(_ASKED,        _S.QUEUED,           _OPEN,               _I.AWAITING_APPROVAL),
+    "approval.answered":           Rule(_RUNNING,      _S.WAITING_APPROVAL, _OPEN,               _I.AWAITING_APPROVAL),
     "approval.approved":           Rule(_ASKED,        _S.QUEUED,           _OPEN,               _I.AWAITING_APPROVAL),
+    "approval.edited":             Rule(_ASKED,        _S.QUEUED,           _OPEN,               _I.REFUSED),
     "approval.rejected":           Rule(_ASKED,        _S.QUEUED,           _OPEN,               _I.REFUSED),
-    "approval.expired":            Rule(_ASKED,        _S.QUEUED,           _OPEN,               _I.REFUSED),
+    # Also while a question about the call waits for a worker: nothing is left waiting because nobody answers.
+    "approval.expired":            Rule(_UNDECIDED,    _S.QUEUED,           _OPEN,               _I.REFUSED),
     "approval.voided":             Rule(_LIVE,         None,                _OPEN,               _I.AWAITING_APPROVAL),
     "call.refused":                Rule(_LIVE,         None,                _OPEN,               _I.REFUSED),
     "call.intended":               Rule(_RUNNING,      None,                _FRESH | _OPEN,      _I.INTENDED),
@@ -102,19 +108,6 @@ EVENTS: dict[str, Rule] = {
 # fmt: on
 
 
-@dataclass(frozen=True)
-class MachineEvent:
-    """What the machine looks at of a ledger event."""
-
-    type: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    refs: Mapping[str, str] = field(default_factory=dict)
-    actor: str = ""
-
-
-Check = Callable[[Account, MachineEvent], None]
-
-
 def replay(events: Iterable[MachineEvent]) -> Account:
     """Return what a session's whole stream adds up to. Raises IllegalTransition at the first event that may not be."""
     account = Account()
@@ -126,9 +119,9 @@ def replay(events: Iterable[MachineEvent]) -> Account:
 def advance(account: Account, event: MachineEvent) -> None:
     """Move ``account`` by one event. Raises IllegalTransition, after which ``account`` is of no further use."""
     rule = EVENTS.get(event.type)
-    _require(rule is not None, event, "is no event of a session")
+    require(rule is not None, event, "is no event of a session")
     assert rule is not None  # noqa: S101 - required above
-    _require(account.status in rule.source, event, f"may not come while the session is {account.status}")
+    require(account.status in rule.source, event, f"may not come while the session is {account.status}")
     check = _CHECKS.get(event.type)
     # A proposal that is refused before it is put on record is about no call.
     if rule.call and (event.type != "call.refused" or "invocation" in event.refs):
@@ -142,11 +135,6 @@ def advance(account: Account, event: MachineEvent) -> None:
     account.cost_micro += event.facts.get("cost_micro", 0)
 
 
-def _require(holds: bool, event: MachineEvent, words: str) -> None:
-    if not holds:
-        raise IllegalTransition(f"{event.type} {words}")
-
-
 def _move_session(account: Account, event: MachineEvent, target: SessionStatus) -> None:
     before = account.status
     if before is not None and before is not target:
@@ -154,7 +142,7 @@ def _move_session(account: Account, event: MachineEvent, target: SessionStatus) 
     if before is SessionStatus.WAITING_PERSON:
         account.question = ""
     if target in ENDED:
-        _require(not account.unfinished, event, "may not come while a call is unfinished")
+        require(not account.unfinished, event, "may not come while a call is unfinished")
         account.taken_by, account.reopened = "", False
     if target in ENDED or target is SessionStatus.PAUSED:
         # Carried out, or too late. In every other status the wish waits for whoever takes the session next.
@@ -168,13 +156,13 @@ def _move_call(account: Account, event: MachineEvent, rule: Rule) -> None:
     id_ = event.refs.get("invocation", "")
     call = account.calls.get(id_)
     before = call.state if call else None
-    _require(bool(id_), event, "names no call")
-    _require(before in rule.call, event, f"may not come while its call is {before}")
+    require(bool(id_), event, "names no call")
+    require(before in rule.call, event, f"may not come while its call is {before}")
     after = rule.call_to or (_I.SUCCEEDED if event.facts.get("found") == "happened" else _I.FAILED)
     if before is not None and before is not after:
         require_invocation_transition(before, after)
     if call is None:
-        _require(not account.unfinished, event, "may not come while another call is unfinished")
+        require(not account.unfinished, event, "may not come while another call is unfinished")
         call = account.calls[id_] = Call(after)
     call.state = after
     if after in (_I.FAILED, _I.REFUSED):
@@ -182,31 +170,31 @@ def _move_call(account: Account, event: MachineEvent, rule: Rule) -> None:
 
 
 def _opened(account: Account, event: MachineEvent) -> None:
-    _require(account.position == 0, event, "is not the first event")
+    require(account.position == 0, event, "is not the first event")
 
 
 def _claimed(account: Account, event: MachineEvent) -> None:
     account.fence += 1
-    _require(event.facts.get("fence") == account.fence, event, f"does not carry the fence {account.fence}")
+    require(event.facts.get("fence") == account.fence, event, f"does not carry the fence {account.fence}")
 
 
 def _stopping(account: Account, event: MachineEvent) -> None:
     code = event.facts.get("code", "")
-    _require(bool(code), event, "has no code")
+    require(bool(code), event, "has no code")
     # While a stopping session takes back what it did, an undo may fail, which matters more than why it stops.
     again = account.stop_code and code != IncidentCode.UNDO_FAILED
-    _require(not again, event, f"comes although the session is stopping for {account.stop_code}")
+    require(not again, event, f"comes although the session is stopping for {account.stop_code}")
     account.stop_code = code
 
 
 def _finished(account: Account, event: MachineEvent) -> None:
-    _require(not account.stop_code, event, f"comes although the session is stopping for {account.stop_code}")
+    require(not account.stop_code, event, f"comes although the session is stopping for {account.stop_code}")
 
 
 def _stopped(account: Account, event: MachineEvent) -> None:
     account.stop_code = account.stop_code or event.facts.get("code", "")
-    _require(bool(account.stop_code), event, "has no code")
-    _require(event.facts.get("code") == account.stop_code, event, f"has another code than {account.stop_code}")
+    require(bool(account.stop_code), event, "has no code")
+    require(event.facts.get("code") == account.stop_code, event, f"has another code than {account.stop_code}")
 
 
 def _reopened(account: Account, _event: MachineEvent) -> None:
@@ -220,7 +208,7 @@ def _wished(wish: Wish) -> Check:
             account.taken_by = event.actor
         if account.status is not SessionStatus.RUNNING:
             under_way = any(call.state is _I.INTENDED for call in account.calls.values())
-            _require(under_way, event, "leaves to a worker what could be done at once")
+            require(under_way, event, "leaves to a worker what could be done at once")
             _move_session(account, event, SessionStatus.QUEUED)
 
     return check
@@ -231,8 +219,8 @@ def _paused(account: Account, event: MachineEvent) -> None:
     if account.status is SessionStatus.RUNNING:
         unusual = event.facts.get("code") == IncidentCode.ANOMALY
         asked = account.wanted in (Wish.PAUSE, Wish.TAKE_OVER) or bool(account.taken_by)
-        _require(asked or unusual, event, "was not asked for")
-        _require(event.facts.get("for", "") == account.taken_by, event, f"is not for {account.taken_by or 'nobody'}")
+        require(asked or unusual, event, "was not asked for")
+        require(event.facts.get("for", "") == account.taken_by, event, f"is not for {account.taken_by or 'nobody'}")
     account.paused_for = event.facts.get("code", "")
 
 
@@ -242,7 +230,7 @@ def _taken_over(account: Account, event: MachineEvent) -> None:
 
 def _cancelled(account: Account, event: MachineEvent) -> None:
     if account.status is SessionStatus.RUNNING:
-        _require(account.wanted is Wish.CANCEL or account.reopened, event, "was not asked for")
+        require(account.wanted is Wish.CANCEL or account.reopened, event, "was not asked for")
     account.stop_code = event.facts.get("code") or IncidentCode.CANCELLED.value
 
 
@@ -251,59 +239,22 @@ def _given_back(account: Account, _event: MachineEvent) -> None:
 
 
 def _proposed(account: Account, event: MachineEvent) -> None:
-    _require(bool(account.taken_by), event, "comes although nobody took the session over")
+    require(bool(account.taken_by), event, "comes although nobody took the session over")
 
 
 def _asked(account: Account, event: MachineEvent) -> None:
-    _undisturbed(account, event)
+    undisturbed(account, event)
     account.question = _question_of(event)
 
 
 def _answered(account: Account, event: MachineEvent) -> None:
-    _require(account.question == _question_of(event), event, "is not about the open question")
+    require(account.question == _question_of(event), event, "is not about the open question")
 
 
 def _question_of(event: MachineEvent) -> str:
     question = str(event.refs.get("question") or event.facts.get("question") or "")
-    _require(bool(question), event, "names no question")
+    require(bool(question), event, "names no question")
     return question
-
-
-def _undisturbed(account: Account, event: MachineEvent) -> None:
-    """Nothing new is begun once somebody wants something of the session."""
-    _require(account.wanted is Wish.NONE, event, f"comes although somebody wants to {account.wanted}")
-
-
-def _requested(account: Account, event: MachineEvent) -> None:
-    _undisturbed(account, event)
-    call = account.calls[event.refs["invocation"]]
-    _require(call.decision in ("", "voided"), event, f"comes although an earlier request is {call.decision}")
-    call.request, call.decision = event.refs.get("request", ""), "pending"
-    account.gates += 1
-
-
-def _voted(account: Account, event: MachineEvent) -> None:
-    _pending(account, event)
-
-
-def _pending(account: Account, event: MachineEvent) -> Call:
-    """Return the call that people still decide about."""
-    call = account.calls[event.refs["invocation"]]
-    _require(call.request == event.refs.get("request"), event, "decides about another request")
-    _require(call.decision == "pending", event, f"decides about what was already {call.decision}")
-    return call
-
-
-def _decided(account: Account, event: MachineEvent) -> None:
-    call = _pending(account, event)
-    call.decision = event.type.partition(".")[2]
-
-
-def _voided(account: Account, event: MachineEvent) -> None:
-    call = account.calls[event.refs["invocation"]]
-    _require(call.request == event.refs.get("request"), event, "is about another request")
-    _require(call.decision in ("pending", "approved"), event, f"comes although the request is {call.decision}")
-    call.decision = "voided"
 
 
 def _refused(account: Account, event: MachineEvent) -> None:
@@ -313,30 +264,30 @@ def _refused(account: Account, event: MachineEvent) -> None:
 
 
 def _intended(account: Account, event: MachineEvent) -> None:
-    _undisturbed(account, event)
+    undisturbed(account, event)
     call, key = account.calls[event.refs["invocation"]], event.facts.get("key", "")
-    _require(call.decision != "pending", event, "comes although nobody has decided")
+    require(call.decision not in gates.OPEN, event, "comes although nobody has decided")
     if event.facts.get("approved_by"):
-        _require(call.decision == "approved", event, "claims an approval that does not stand")
-    _require(all(not key or other.key != key for other in account.calls.values()), event, "uses a key that is taken")
+        require(call.decision == "approved", event, "claims an approval that does not stand")
+    require(all(not key or other.key != key for other in account.calls.values()), event, "uses a key that is taken")
     call.key = key
 
 
 def _compensated(account: Account, event: MachineEvent) -> None:
     by = account.calls.get(str(event.facts.get("by") or event.refs.get("by") or ""))
-    _require(by is not None and by.state is _I.SUCCEEDED, event, "names no call that succeeded")
+    require(by is not None and by.state is _I.SUCCEEDED, event, "names no call that succeeded")
 
 
 def _began(account: Account, event: MachineEvent) -> None:
     name = event.facts["process"]
-    _require(name not in account.processes, event, f"comes although {name} has begun")
+    require(name not in account.processes, event, f"comes although {name} has begun")
     account.processes[name] = Process(event.facts["to"])
 
 
 def _moved(account: Account, event: MachineEvent) -> None:
     process = _process_of(account, event)
-    _require(not process.failed, event, "comes although the process has failed")
-    _require(event.facts.get("from") == process.state, event, f"does not start at {process.state}")
+    require(not process.failed, event, "comes although the process has failed")
+    require(event.facts.get("from") == process.state, event, f"does not start at {process.state}")
     process.state = event.facts["to"]
 
 
@@ -347,13 +298,13 @@ def _failed(account: Account, event: MachineEvent) -> None:
 
 def _taken_back(account: Account, event: MachineEvent) -> None:
     process = _process_of(account, event)
-    _require(process.failed, event, "comes although the process has not failed")
+    require(process.failed, event, "comes although the process has not failed")
     process.state, process.failed = event.facts.get("to", process.state), False
 
 
 def _process_of(account: Account, event: MachineEvent) -> Process:
     process = account.processes.get(event.facts["process"])
-    _require(process is not None, event, "is about a process that has not begun")
+    require(process is not None, event, "is about a process that has not begun")
     assert process is not None  # noqa: S101 - required above
     return process
 
@@ -377,15 +328,10 @@ _CHECKS: dict[str, Check] = {
     "person.asked": _asked,
     "person.answered": _answered,
     "question.expired": _answered,
-    "approval.requested": _requested,
-    "approval.voted": _voted,
-    "approval.approved": _decided,
-    "approval.rejected": _decided,
-    "approval.expired": _decided,
-    "approval.voided": _voided,
+    **gates.CHECKS,
     "call.refused": _refused,
     "call.intended": _intended,
-    "call.retried": _undisturbed,
+    "call.retried": undisturbed,
     "call.compensated": _compensated,
     "process.began": _began,
     "process.moved": _moved,

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypedDict, Unpack
 from uuid import UUID
@@ -11,7 +10,6 @@ from django.db import IntegrityError, transaction
 
 from agentops.agents.models import Agent
 from agentops.agents.operations import create_agent
-from agentops.kernel.canonical import JSON
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import AgentOpsError
@@ -23,10 +21,8 @@ from agentops.registry.roles import get_role
 from agentops.runtime import doorbell, statements
 from agentops.runtime.models import Priority, Session
 from agentops.runtime.ports import approval_gate
-from agentops.runtime.record import conclude
 from agentops.runtime.spend import forfeit_parts
-from agentops.runtime.states import ENDED, IllegalTransition, InvocationState, SessionStatus, require_transition
-from agentops.runtime.wakeup import Waiting
+from agentops.runtime.states import ENDED, SessionStatus, require_transition
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.switchboard import bump_epoch
 
@@ -207,73 +203,3 @@ def note(session: Session, events: Sequence[Event], *, also: Sequence[Statement]
         also=also,
     )
     session.position += len(events)
-
-
-@dataclass(frozen=True)
-class Decided:
-    """What became of a request, as the session's stream will tell it. ``facts`` are the approval's own."""
-
-    invocation_id: UUID
-    request_id: UUID
-    verdict: str
-    actor: str
-    reason: str
-    facts: dict[str, JSON]
-
-
-_REFUSALS = {
-    "rejected": ("REJECTED", "A person rejected this.", "Do not propose it again; do what else is possible."),
-    "expired": ("EXPIRED", "Nobody decided in time, so nothing was done.", "Say so, and hand over to a person."),
-}
-
-
-def resume(waiting: Waiting, decided: Decided, *, also: Sequence[Statement] = ()) -> None:
-    """Record a decision in the stream of a session that is locked, and queue it, together with ``also``.
-
-    In the transaction that locked it (``wakeup.waiting_session``). ``verdict`` is ``approved``, ``rejected`` or
-    ``expired``; the last two end the call here. Raises IllegalTransition when the session does not wait for a
-    decision, and Frozen for an approval of what is frozen.
-    """
-    require_waiting(waiting.session, SessionStatus.WAITING_APPROVAL)
-    if waiting.frozen and decided.verdict not in _REFUSALS:
-        raise Frozen(waiting.frozen)
-    parts = [*also]
-    payload: dict[str, JSON] = {"reason": decided.reason}
-    if decided.verdict in _REFUSALS:
-        code, message, next_step = _REFUSALS[decided.verdict]
-        words = f"{message} {decided.reason}".strip()
-        payload["result"] = {"code": code, "message": words, "next_step": next_step}
-        parts.append(conclude(decided.invocation_id, InvocationState.AWAITING_APPROVAL, InvocationState.REFUSED))
-    reach(CrashPoint.DECISION_COMMITTING)
-    event = _decision(waiting, decided, f"approval.{decided.verdict}", payload)
-    move(waiting.session, [event], SessionStatus.QUEUED, also=parts)
-
-
-def note_vote(waiting: Waiting, decided: Decided, *, also: Sequence[Statement] = ()) -> None:
-    """Record in the stream of a session that is locked that one of several people approved; it goes on waiting.
-
-    Raises as ``resume`` does: nobody may vote for what cannot be approved.
-    """
-    session = waiting.session
-    require_waiting(session, SessionStatus.WAITING_APPROVAL)
-    if waiting.frozen:
-        raise Frozen(waiting.frozen)
-    note(session, [_decision(waiting, decided, "approval.voted", None)], also=also)
-
-
-def _decision(waiting: Waiting, decided: Decided, kind: str, payload: JSON) -> Event:
-    refs = {"invocation": str(decided.invocation_id), "request": str(decided.request_id)}
-    return Event(kind, decided.actor, {**decided.facts, "tool": waiting.tool}, refs, payload)
-
-
-class Frozen(IllegalTransition):
-    """What was to be approved is frozen. Its request is withdrawn by the freeze, or was made while it began."""
-
-    code = "FROZEN"
-    next_step = "Decide again once it is no longer frozen."
-
-
-def require_waiting(session: Session, status: SessionStatus) -> None:
-    """Raise IllegalTransition unless the session waits in ``status``."""
-    if session.status != status:
-        raise IllegalTransition(f"the session is {session.status} and does not wait")

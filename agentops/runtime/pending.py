@@ -10,6 +10,7 @@ from agentops.ledger.append import Event
 from agentops.policy.facts import restored
 from agentops.registry.planner import ToolCall
 from agentops.runtime.effect import leave_unknown, perform, recover
+from agentops.runtime.explaining import explain
 from agentops.runtime.intent import Decision, Intended, IntendedCall, TurnedDown, Write, decide_write
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState, Resolution, approval_gate
@@ -39,6 +40,9 @@ def continue_pending(work: Work, *, again: bool) -> bool:
         words = "The session was stopped or taken away before it took effect."
         retire(work.held, invocation, Refusal("NOT_CONTINUED", words, "Propose it again if it is still right."))
         return True
+    if work.held.asked is not None:
+        explain(work, invocation, work.held.asked)
+        return False
     return _after_decision(work, invocation)
 
 
@@ -70,6 +74,7 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
         checked.preview.as_json() == resolution.preview
         and checked.tool.version == invocation.tool_version
         and work.grants.policy_version(invocation.tool) == resolution.policy_version
+        and not resolution.unfit
     )
     write = _write(work, invocation, checked, resolution, same=same)
     decided = decide_write(work, write) if same else _ask_anew(work, invocation, resolution, write)
@@ -84,7 +89,8 @@ def _after_decision(work: Work, invocation: Invocation) -> bool:
 
 def _ask_anew(work: Work, invocation: Invocation, resolution: Resolution, write: Write) -> Decision:
     with or_interrupted(work.held), transaction.atomic():
-        _record_void(work, invocation, resolution, "The record or the rules changed after the approval.")
+        reason = resolution.unfit or "The record or the rules changed after the approval."
+        _record_void(work, invocation, resolution, reason)
         return decide_write(work, write)
 
 
@@ -103,7 +109,8 @@ def _write(work: Work, invocation: Invocation, checked: Prepared, resolution: Re
         approved_by=resolution.person if same else "",
         supersedes=None if same else resolution.request_id,
         undoes=invocation.undoes,
-        trusted=not work.by_planner,
+        trusted=not work.by_planner and work.held.edits is None,
+        edits=work.held.edits,
         flow=restored(resolution.facts, invocation.arguments).get("flow") if same else None,
     )
 

@@ -23,7 +23,8 @@ class ApprovalCase:
     ``subject_text`` comes from outside; both are untrusted. ``supersedes`` is the voided request that this
     one replaces because the record changed. ``people`` is how many different people must approve, at most MOST_PEOPLE.
     ``facts`` are what the verdict rests on, in the form of ``policy.facts.recorded``. ``editor`` is the person who
-    proposes it instead of the planner, as an actor, and may not decide it.
+    proposes it instead of the planner, as an actor, and may not decide it. ``tags`` are the tool's; ``queue_named``: a
+    rule that fired named the queue, it is not just the tool's own.
     """
 
     tenant_id: UUID
@@ -57,6 +58,8 @@ class ApprovalCase:
     people: int = 1
     facts: dict[str, Any] = field(default_factory=dict)
     editor: str = ""
+    tags: tuple[str, ...] = ()
+    queue_named: bool = False
 
 
 class ApprovalState(StrEnum):
@@ -107,6 +110,12 @@ class ApprovalGate(Protocol):
 
     def queues_of(self, tenant_id: UUID) -> frozenset[str]:
         """Return the names by which tools and rules call the tenant's queues."""
+
+    def answered(self, invocation_id: UUID, words: str) -> None:
+        """Keep with the pending request for this call what the agent answered, in the caller's transaction.
+
+        ``words`` are the agent's claim. Locks the request. Nothing is kept when it is not pending any more.
+        """
 
     def do_due(self, limit: int) -> int:
         """Do what time asks for, such as expiring requests, each in its own transaction, and return how much."""

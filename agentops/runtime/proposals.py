@@ -45,7 +45,8 @@ _MOST_TEXT = 20_000
 class Proposed:
     """A turn, what the planner was shown, and when it was asked. ``undoes``: the call that this one takes back.
 
-    ``trusted``: no planner proposes it, but a person of the house or the runtime itself.
+    ``trusted``: no planner proposes it, but a person of the house or the runtime itself. ``edits``: the request whose
+    call a person changed into this one.
     """
 
     turn: Turn
@@ -53,6 +54,7 @@ class Proposed:
     began: float
     undoes: UUID | None = None
     trusted: bool = False
+    edits: UUID | None = None
 
     def took(self, *, writes: int = 0) -> Took:
         """Return what the step took so far."""
@@ -99,6 +101,7 @@ def _call(work: Work, proposed: Proposed, call: ToolCall) -> bool:
         at=utcnow(),
         undoes=proposed.undoes,
         trusted=proposed.trusted,
+        edits=proposed.edits,
     )
     decided = decide_write(work, write)
     if isinstance(decided, Intended):

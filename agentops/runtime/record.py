@@ -21,7 +21,7 @@ from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.append import Event, StaleStream, Statement, append
 from agentops.ledger.sql import fetch_one
-from agentops.registry.planner import Observation, ObservationStatus, Turn, Usage
+from agentops.registry.planner import Answer, Observation, ObservationStatus, Turn, Usage
 from agentops.registry.tool import UndoCall
 from agentops.runtime import statements
 from agentops.runtime.guards import Used, backoff_seconds, warnings
@@ -216,7 +216,7 @@ def observe(
     observation = Observation(len(held.history) + 1, tool, arguments, status, result)
     held.history.append(observation)
     held.progress.see(observation, output, wrote=wrote)
-    held.proposed, held.proposer = None, ""
+    held.proposed, held.proposer, held.edits = None, "", None
     if outcome and status is ObservationStatus.OK:
         held.achieved.add(outcome)
 
@@ -249,8 +249,8 @@ def conclude(
     return Statement("concluded", statements.SETTLE, params, required=True)
 
 
-def usage_facts(turn: Turn) -> dict[str, Any]:
-    """Return what a model call took, for the facts of the event of its proposal; only its name when it took nothing."""
+def usage_facts(turn: Turn | Answer) -> dict[str, Any]:
+    """Return what a model call took, for the facts of the event of what it said; only its name when it took nothing."""
     usage = turn.usage
     facts: dict[str, Any] = {"model": usage.model}
     if usage.input_tokens or usage.output_tokens or usage.cost_micro or usage.latency_ms:

@@ -16,12 +16,24 @@ from agentops.runtime.spend import Reservation
 
 @dataclass(frozen=True)
 class ByPerson:
-    """What a person proposed instead of the planner: a call, or a last message. ``undoes``: the call it takes back."""
+    """What a person proposed instead of the planner: a call, or a last message.
+
+    ``undoes``: the call it takes back. ``edits``: the request whose call it changes.
+    """
 
     actor: str
     call: ToolCall | None
     message: str = ""
     undoes: UUID | None = None
+    edits: UUID | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A person's question to the agent about its own call, which waits for a decision meanwhile."""
+
+    actor: str
+    question: str
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,9 @@ class Approved:
 class Folded:
     """What a stream's events add up to.
 
-    ``proposed`` waits to be carried out, ``proposer`` is who proposed the call that is unfinished.
+    ``proposed`` waits to be carried out, ``proposer`` is who proposed the call that is unfinished, and ``edits`` the
+    request whose call that one changes. ``asked`` is a question about it that the agent has not answered yet.
+    ``overdue``: nobody decided in time, and so the session is to go to a person.
     ``in_doubt``: an attempt at the intended call, of a worker that was lost or a request that got no answer, may still
     take effect.
     ``stopped_at`` is the position at which it began to stop: what was intended before is not made any more.
@@ -69,6 +83,9 @@ class Folded:
     achieved: set[str] = field(default_factory=set)
     proposed: ByPerson | None = None
     proposer: str = ""
+    edits: UUID | None = None
+    asked: Asked | None = None
+    overdue: bool = False
     reopened: Reopened | None = None
     processes: dict[str, ProcessState] = field(default_factory=dict)
     in_doubt: bool = False
@@ -122,6 +139,9 @@ class Held(Folded):
         return progress
 
 
+EDITED = "EDITED"
+"""The code by which a planner learns that a person changed its call; what became of that, a later step tells."""
+
 _ENDINGS = {
     "call.read": ObservationStatus.OK,
     "call.read_failed": ObservationStatus.FAILED,
@@ -131,6 +151,7 @@ _ENDINGS = {
     "call.unknown": ObservationStatus.UNKNOWN,
     "model.malformed": ObservationStatus.REFUSED,
     "approval.rejected": ObservationStatus.REJECTED,
+    "approval.edited": ObservationStatus.REJECTED,
     "approval.expired": ObservationStatus.EXPIRED,
     "person.answered": ObservationStatus.OK,
     "question.expired": ObservationStatus.EXPIRED,
@@ -141,6 +162,10 @@ OBSERVED = frozenset(_ENDINGS)
 """The events that can end a step: with a result, they are the observations of a history, in their order."""
 
 _SESSION_ENDS = frozenset({"session.finished", "session.stopped", "session.cancelled"})
+_NOT_ASKED_ANY_MORE = frozenset({"approval.answered", "approval.expired", "approval.voided", "call.refused"})
+_TAKEN_UP = frozenset({"session.stopping", "session.handed_back", *_SESSION_ENDS})
+"""Somebody looks after the work of whoever did not decide."""
+
 _BEGINS_CALL = frozenset({"approval.requested", "call.intended"})
 
 
@@ -156,7 +181,8 @@ def fold(events: list[StreamEvent]) -> Folded:
         _note(folded, event, body)
         if event.type == "approval.approved":
             folded.approved.append(Approved(*arguments[invocation]))
-        _follow_proposal(folded, event)
+        _follow_proposal(folded, event, body)
+        _follow_request(folded, event, body)
         _follow_pause(folded, event)
         status = _ENDINGS.get(event.type)
         if status is None or body.get("result") is None:
@@ -208,12 +234,31 @@ def _follow_pause(folded: Folded, event: StreamEvent) -> None:
         folded.paused_for = ()
 
 
-def _follow_proposal(folded: Folded, event: StreamEvent) -> None:
+def _follow_proposal(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
     """A proposal is taken up by the call that it begins, or by what is answered to it."""
     if event.type in _BEGINS_CALL:
-        folded.proposer, folded.proposed = event.actor, None
+        edits = event.refs.get("edits")
+        folded.proposer, folded.proposed, folded.edits = event.actor, None, UUID(edits) if edits else None
+    elif event.type == "approval.edited":
+        given = body.get("proposal")
+        # Without its payload nobody knows any more what was to be proposed.
+        call = ToolCall(given["tool"], given["arguments"], given["rationale"]) if given else None
+        folded.proposer = ""
+        folded.proposed = ByPerson(event.actor, call, edits=UUID(event.refs["request"])) if call else None
     elif event.type in _ENDINGS and event.type != "call.reconciled":
-        folded.proposer, folded.proposed = "", None
+        folded.proposer, folded.proposed, folded.edits = "", None, None
+
+
+def _follow_request(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
+    """A question about a call is answered, or is nobody's any more once the call itself has ended."""
+    if event.type == "approval.asked":
+        folded.asked = Asked(event.actor, str(body.get("question", "")))
+    elif event.type in _NOT_ASKED_ANY_MORE:
+        folded.asked = None
+    if event.type == "approval.expired" and event.facts.get("hand_over"):
+        folded.overdue = True
+    elif event.type in _TAKEN_UP:
+        folded.overdue = False
 
 
 def _by_person(event: StreamEvent, body: dict[str, Any]) -> ByPerson:

@@ -6,12 +6,13 @@ steps which read cost nothing.
 
 from agentops.policy.evidence import Evidence, Origin
 from agentops.policy.flow import done_key
+from agentops.policy.leaves import leaves_of
 from agentops.policy.plan import plan_of
 from agentops.registry.flow import Trust
 from agentops.registry.planner import ASK_PERSON, Observation, ObservationStatus, Subject
 from agentops.registry.role import RoleSpec
 from agentops.registry.tool import Tier, ToolSpec
-from agentops.runtime.session import Approved
+from agentops.runtime.session import EDITED, Approved
 
 
 class Tracing:
@@ -49,6 +50,10 @@ class Tracing:
         if observation.status is ObservationStatus.FAILED and _quotes_others(tool):
             words = str(observation.result.get("message", ""))
             self.evidence.derived(words, origin=Origin.UNTRUSTED, source=f"step {observation.step} {tool.name}")
+        if observation.status is ObservationStatus.REJECTED and observation.result.get("code") == EDITED:
+            for change in observation.result.get("changed", ()):
+                for _, value in leaves_of(change["now"]):
+                    self.evidence.operator(str(value), source=f"edit {observation.step}")
         if observation.status not in (ObservationStatus.OK, ObservationStatus.UNKNOWN):
             return
         if tool.tier is Tier.WRITE_HARD:

@@ -51,20 +51,21 @@ class Work:
         return self.brief.grants
 
     @cached_property
-    def _agent(self) -> str:
+    def agent(self) -> str:
+        """The agent as the ledger names it."""
         return f"agent:{self.version.agent.name} v{self.version.number}"
 
     @property
     def by_planner(self) -> bool:
         """True unless a person proposed the unfinished call, or proposes the next one."""
-        return self.held.proposed is None and self.held.proposer in ("", self._agent)
+        return self.held.proposed is None and self.held.proposer in ("", self.agent)
 
     @property
     def actor(self) -> str:
         """Who proposes the next step, as the ledger names them: the agent, or the person who does it instead."""
         if self.held.proposed is not None:
             return self.held.proposed.actor
-        return self.held.proposer or self._agent
+        return self.held.proposer or self.agent
 
     @property
     def tracing(self) -> Tracing:

@@ -16,6 +16,7 @@ import orjson
 
 from agentops.kernel.canonical import JSON, BadJSON, parse_json
 from agentops.kernel.errors import AgentOpsError
+from agentops.registry.preview_parts import BadPart, part_of
 from agentops.registry.tool import Change, Preview
 from agentops.safety.shapes import REMOVED, hide_shapes, may_hold
 from agentops.safety.views import MOST_LEVELS, View, as_bytes, levels, packed, solid
@@ -117,14 +118,20 @@ class Scrubber:
             "target": preview.target,
             "changes": [[change.label, change.before, change.after] for change in preview.changes],
             "versions": dict(preview.versions),
+            "parts": [part.as_json() for part in preview.parts],
         }
         clean, count = self._walk(told)
         if not count:
             return preview, 0
+        nothing = replace(preview, effect=REMOVED, target=REMOVED, changes=(), versions={}, parts=())
         if not isinstance(clean, dict) or not _is_preview(clean):
-            return replace(preview, effect=REMOVED, target=REMOVED, changes=(), versions={}), count
+            return nothing, count
         changes = tuple(Change(*change) for change in clean["changes"])
-        return replace(preview, **{**clean, "changes": changes}), count
+        try:
+            parts = tuple(part_of(part) for part in clean["parts"])
+        except BadPart:
+            return nothing, count
+        return replace(preview, **{**clean, "changes": changes, "parts": parts}), count
 
     def _suspects(self, raw: bytes) -> bool:
         """Return whether ``raw``, JSON or text with one more level of escapes, may hold anything."""
@@ -176,6 +183,7 @@ def _is_preview(clean: dict[str, JSON]) -> bool:
     changes = clean.get("changes")
     return (
         isinstance(clean.get("versions"), dict)
+        and isinstance(clean.get("parts"), list)
         and isinstance(changes, list)
         and all(isinstance(change, list) for change in changes)
     )

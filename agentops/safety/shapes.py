@@ -93,9 +93,14 @@ def _card_from(text: str, groups: list[tuple[int, int]], first: int) -> tuple[in
         digits += text[slice(*groups[last])]
         if len(digits) > _MOST_DIGITS:
             break
-        if len(digits) >= _FEWEST_DIGITS and _ISSUERS.fullmatch(digits) and _checks(digits):
+        if is_card(digits):
             found = last, digits
     return found
+
+
+def is_card(digits: str) -> bool:
+    """Return whether digits fit a card's issuer, its length and the check digit."""
+    return len(digits) >= _FEWEST_DIGITS and _ISSUERS.fullmatch(digits) is not None and _checks(digits)
 
 
 def _checks(digits: str) -> bool:

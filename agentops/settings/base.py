@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from csp.constants import NONCE, NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 
 from agentops.settings.readers import ENVIRONMENT
@@ -34,6 +35,9 @@ INSTALLED_APPS = [
     "django_htmx",
     "guardian",
     "pgtrigger",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
     "rest_framework",
     "template_partials",
     "agentops",
@@ -57,6 +61,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "agentops.console.middleware.ReaderTimezoneMiddleware",
 ]
 
@@ -87,6 +92,14 @@ APPROVAL_GATE = "approvals.gate.Gate"
 APPROVAL_UNDO_SECONDS = ENVIRONMENT.number("APPROVAL_UNDO_SECONDS", 10, least=0, most=300)
 # The age in seconds of a second factor that still counts when something irreversible is approved.
 STEP_UP_SECONDS = ENVIRONMENT.number("STEP_UP_SECONDS", 300, least=30, most=300)
+# One drill is served for so many decisions of a person in the queue's next-item mode; 0 means none.
+APPROVAL_DRILL_EVERY = ENVIRONMENT.number("APPROVAL_DRILL_EVERY", 0, least=0, most=1000)
+# Where people reach this installation, as links in messages say it.
+SITE_URL = ENVIRONMENT.web_address("SITE_URL")
+# From whom notices come by mail; nothing means that nobody is told by mail.
+MAIL_FROM = ENVIRONMENT.text("MAIL_FROM", "")
+# Only tests speak to another one.
+SLACK_URL = "https://slack.com/api"
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # Sockets of the apps: dotted paths of lists of URL patterns.
@@ -135,11 +148,44 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# allauth keeps second factors; signing in and accounts themselves are ours.
+ACCOUNT_ADAPTER = "agentops.accounts.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_REAUTHENTICATION_METHODS = ["password", "mfa"]
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
+MFA_ADAPTER = "agentops.accounts.adapter.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+# Half a minute by which somebody's phone may be off.
+MFA_TOTP_TOLERANCE = 1
+# What an authenticator app calls this installation.
+MFA_TOTP_ISSUER = ENVIRONMENT.text("MFA_ISSUER", "Control plane")
+# The domain that passkeys are bound to; nothing means the host that was asked for.
+PASSKEY_DOMAIN = ENVIRONMENT.text("PASSKEY_DOMAIN", "")
 SESSION_COOKIE_AGE = 12 * 60 * 60
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
+
+# -- Mail ----------------------------------------------------------------------------------------------
+
+_MAIL = ENVIRONMENT.mail("EMAIL_URL")
+EMAIL_BACKEND = _MAIL.get("BACKEND", "django.core.mail.backends.dummy.EmailBackend")
+EMAIL_HOST = _MAIL.get("HOST", "localhost")
+EMAIL_PORT = _MAIL.get("PORT", 25)
+EMAIL_HOST_USER = _MAIL.get("HOST_USER", "")
+EMAIL_HOST_PASSWORD = _MAIL.get("HOST_PASSWORD", "")
+EMAIL_USE_TLS = _MAIL.get("USE_TLS", False)
+EMAIL_USE_SSL = _MAIL.get("USE_SSL", False)
+EMAIL_FILE_PATH = _MAIL.get("FILE_PATH")
+EMAIL_TIMEOUT = 10
+if bool(_MAIL) != bool(MAIL_FROM) or (MAIL_FROM and not SITE_URL):
+    raise ImproperlyConfigured(
+        "Mail needs EMAIL_URL, MAIL_FROM and SITE_URL: set all three, or neither of the first two."
+    )
 
 # -- Headers -------------------------------------------------------------------------------------------
 
@@ -213,11 +259,22 @@ def channel_layers(redis_url: str) -> dict[str, dict[str, Any]]:
 
 CHANNEL_LAYERS = channel_layers(REDIS_URL)
 
+# Codes that were used and attempts that failed count over all processes.
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "agentops",
+    }
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
 # A message says "look now" and nothing else: losing or repeating one loses and repeats nothing.
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 600} if REDIS_URL else {"polling_interval": 0.05}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_IMPORTS = ["agentops.runtime.tasks"]
+CELERY_IMPORTS = ["agentops.runtime.tasks", "approvals.notices.tasks"]
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True

@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agentops.embedded.secret import stored_secret
 from agentops.settings.base import *  # noqa: F403
-from agentops.settings.base import DATABASE_OPTIONS, DATABASE_POOL, DEMO_DIR, LOGGING
+from agentops.settings.base import DATABASE_OPTIONS, DATABASE_POOL, DEMO_DIR, LOGGING, MAIL_FROM, SITE_URL
 from agentops.settings.readers import ENVIRONMENT
 
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
@@ -31,13 +31,23 @@ DATABASES = {"default": _DATABASE}
 DEMO_SEEDS = (
     "support_agent.seeds.seed_demo",
     "agentops.embedded.seed.seed_people_and_agents",
+    "agentops.accounts.demo.seed_factors",
     "approvals.seeds.seed_demo",
+    "approvals.insight.drills.seed_demo",
 )
 DEMO_ACCOUNTS = (
     {"name": "approver", "password": "demo", "role": "approver", "does": "decides what agents may do"},
+    {"name": "second", "password": "demo", "role": "approver", "does": "decides too, where two people must"},
     {"name": "admin", "password": "demo", "role": "admin", "does": "runs the installation"},
     {"name": "support", "password": "demo", "role": "support", "does": "gives work to agents"},
 )
+
+if not MAIL_FROM:
+    # Mail is written into a folder, to be looked at.
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    EMAIL_FILE_PATH = str(DEMO_DIR / "mail")
+    MAIL_FROM = "Control plane <approvals@example.com>"
+SITE_URL = SITE_URL or f"http://127.0.0.1:{ENVIRONMENT.text('PORT', '8000')}"
 
 SERVESTATIC_USE_FINDERS = True
 LOGGING = {**LOGGING, "loggers": {**LOGGING["loggers"], "uvicorn": {"handlers": [], "level": "WARNING"}}}

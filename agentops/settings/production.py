@@ -5,6 +5,7 @@ from agentops.settings.base import DATABASE_OPTIONS, DATABASE_POOL, channel_laye
 from agentops.settings.readers import ENVIRONMENT
 
 SECRET_KEY = ENVIRONMENT.secret("SECRET_KEY")
+SECRET_KEY_FALLBACKS = [key.strip() for key in ENVIRONMENT.secret("SECRET_KEY_FALLBACKS", "").split(",") if key.strip()]
 ALLOWED_HOSTS = ENVIRONMENT.words("ALLOWED_HOSTS")
 CSRF_TRUSTED_ORIGINS = ENVIRONMENT.words("CSRF_TRUSTED_ORIGINS", ())
 

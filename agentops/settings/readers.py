@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
 YES = ("1", "true", "yes", "on")
 NO = ("0", "false", "no", "off")
+MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,36 @@ class Environment:
         if address and (urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname):
             raise ImproperlyConfigured(f"{name} must be an address that starts with https:// or http://.")
         return address
+
+    def mail(self, name: str) -> dict[str, Any]:
+        """Return Django's settings of mail for an address; none when the variable is not set.
+
+        ``smtp://``, ``smtp+tls://`` (STARTTLS) or ``smtps://``, each with ``user:password@host:port``; or
+        ``file:///folder``, which writes each mail into a folder.
+        """
+        address = self.secret(name, "")
+        if not address:
+            return {}
+        try:
+            parts = urlsplit(address)
+            port = parts.port
+        except ValueError:
+            raise ImproperlyConfigured(f"{name} is not an address of a mail server.") from None
+        if parts.scheme == "file" and parts.path not in ("", "/") and not parts.netloc:
+            return {"BACKEND": "django.core.mail.backends.filebased.EmailBackend", "FILE_PATH": parts.path}
+        if parts.scheme not in MAIL_PORTS or not parts.hostname:
+            raise ImproperlyConfigured(
+                f"{name} must be smtp+tls://user:password@host:port, smtps://…, or file:///folder."
+            )
+        return {
+            "BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+            "HOST": parts.hostname,
+            "PORT": port or MAIL_PORTS[parts.scheme],
+            "HOST_USER": unquote(parts.username or ""),
+            "HOST_PASSWORD": unquote(parts.password or ""),
+            "USE_TLS": parts.scheme == "smtp+tls",
+            "USE_SSL": parts.scheme == "smtps",
+        }
 
 
 ENVIRONMENT = Environment(os.environ)

@@ -28,8 +28,16 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = []
 SERVESTATIC_USE_FINDERS = True
 
+# What one run counts, no other one finds.
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
 # Approved means carried out next, unless a test says otherwise.
 APPROVAL_UNDO_SECONDS = 0
+
+# Nobody is told anything, unless a test says otherwise.
+SITE_URL = ""
+MAIL_FROM = ""
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 
 # No test finds a credential of the machine it runs on.
 TOOL_ENVIRONMENT = "sandbox"

@@ -1,6 +1,8 @@
 """What the approver's workspace keeps: claims, drafts, duties, routes, notices, and how well people decide."""
 
 import django.db.models.deletion
+import pgtrigger.compiler
+import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
@@ -953,5 +955,53 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="toolroute",
             constraint=models.UniqueConstraint(fields=("tenant", "tag"), name="one_route_a_tag"),
+        ),
+        migrations.RunSQL(
+            "CREATE INDEX person_mailbox ON auth_user ("
+            "nullif(lower(regexp_replace(normalize(btrim(email), NFKC), '\\+[^@]*@', '@')), ''))",
+            "DROP INDEX person_mailbox",
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name="decision",
+            trigger=pgtrigger.compiler.Trigger(
+                name="a_decision_holds",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    declare="DECLARE asked record;",
+                    func="\n    SELECT state, digest INTO asked FROM approvals_approvalrequest WHERE id = NEW.request_id FOR UPDATE;\n    IF asked.state IS DISTINCT FROM 'pending' THEN\n      RAISE EXCEPTION 'only a pending request is decided' USING ERRCODE = 'check_violation';\n    END IF;\n    IF asked.digest IS DISTINCT FROM NEW.digest THEN\n      RAISE EXCEPTION 'a decision is about what the request says' USING ERRCODE = 'check_violation';\n    END IF;\n    IF EXISTS (\nSELECT x.why FROM approvals_exclusion x\nJOIN auth_user barred ON barred.id = x.person_id\nJOIN auth_user voter ON voter.id = barred.id OR nullif(lower(regexp_replace(normalize(btrim(voter.email), NFKC), '\\+[^@]*@', '@')), '') = nullif(lower(regexp_replace(normalize(btrim(barred.email), NFKC), '\\+[^@]*@', '@')), '')\nWHERE x.request_id = NEW.request_id AND voter.id IN (NEW.person_id, NEW.on_behalf_of_id)) THEN\n      RAISE EXCEPTION 'an excluded person decides in no way' USING ERRCODE = 'check_violation';\n    END IF;\n    IF EXISTS (\nSELECT 1 FROM approvals_decision d\nJOIN auth_user other ON other.id IN (d.person_id, d.on_behalf_of_id)\nJOIN auth_user voter ON voter.id = other.id OR nullif(lower(regexp_replace(normalize(btrim(voter.email), NFKC), '\\+[^@]*@', '@')), '') = nullif(lower(regexp_replace(normalize(btrim(other.email), NFKC), '\\+[^@]*@', '@')), '')\nWHERE d.request_id = NEW.request_id AND d.taken_back_at IS NULL AND voter.id IN (NEW.person_id, NEW.on_behalf_of_id)) THEN\n      RAISE EXCEPTION 'decisions are by different people' USING ERRCODE = 'check_violation';\n    END IF;\n    RETURN NEW;",
+                    hash="f5503808052bfe12c8e09ab64e23a078062accef",
+                    operation="INSERT",
+                    pgid="pgtrigger_a_decision_holds_d55f0",
+                    table="approvals_decision",
+                    when="BEFORE",
+                ),
+            ),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name="decision",
+            trigger=pgtrigger.compiler.Trigger(
+                name="a_decision_stays",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="\n    IF TG_OP = 'UPDATE' THEN\n      IF OLD.taken_back_at IS NULL AND to_jsonb(NEW) - 'taken_back_at' = to_jsonb(OLD) - 'taken_back_at' THEN\n        RETURN NEW;\n      END IF;\n    END IF;\n    RAISE EXCEPTION 'a decision never changes; it is taken back once' USING ERRCODE = 'check_violation';",
+                    hash="5e8468651f77cd8d0ada63e20a4fdf358457d028",
+                    operation="UPDATE OR DELETE",
+                    pgid="pgtrigger_a_decision_stays_6f728",
+                    table="approvals_decision",
+                    when="BEFORE",
+                ),
+            ),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name="exclusion",
+            trigger=pgtrigger.compiler.Trigger(
+                name="an_exclusion_stays",
+                sql=pgtrigger.compiler.UpsertTriggerSql(
+                    func="RAISE EXCEPTION 'an exclusion never changes' USING ERRCODE = 'check_violation';",
+                    hash="4f30a686d0ee49ff9824dc55cd113e91334e4a90",
+                    operation="UPDATE OR DELETE",
+                    pgid="pgtrigger_an_exclusion_stays_ae0a8",
+                    table="approvals_exclusion",
+                    when="BEFORE",
+                ),
+            ),
         ),
     ]

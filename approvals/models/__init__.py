@@ -4,7 +4,7 @@ from approvals.models.desk import Draft, SavedView
 from approvals.models.duties import Absence, Delegation, Exclusion
 from approvals.models.insight import Drill, DrillAnswer, Exemplar, Regret
 from approvals.models.notices import Notice, NoticePreference, SlackChannel
-from approvals.models.requests import Act, ActKind, ApprovalQueue, ApprovalRequest, Decision, Verdict
+from approvals.models.requests import Act, ActKind, ApprovalQueue, ApprovalRequest, Decision, OnExpiry, Verdict
 from approvals.models.routes import BusinessHours, Detector, OnCallShift, Rung, ToolRoute
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Notice",
     "NoticePreference",
     "OnCallShift",
+    "OnExpiry",
     "Regret",
     "Rung",
     "SavedView",

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from agentops.tenancy.models import Tenant
+from approvals.duties.walls import AN_EXCLUSION_STAYS
 from approvals.models.requests import ApprovalQueue, ApprovalRequest
 
 
@@ -28,6 +29,7 @@ class Exclusion(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["request", "person", "why"], name="one_exclusion_a_reason")]
+        triggers = [AN_EXCLUSION_STAYS]
 
     def __str__(self) -> str:
         return f"{self.person} {self.get_why_display()}"

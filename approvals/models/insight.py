@@ -31,6 +31,10 @@ class Drill(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def audited_in(self) -> tuple[Tenant, str]:
+        """Return the tenant, and the ledger stream that tells of changes: that of all drills."""
+        return self.tenant, "drills"
+
 
 class DrillAnswer(models.Model):
     """What one person said to a drill. Told to that person only; managers see sums."""

@@ -12,7 +12,7 @@ from approvals.models.requests import ApprovalQueue, ApprovalRequest
 class Notice(models.Model):
     """One message to one person or channel about one request. Delivered at least once, under a key of its own.
 
-    ``address`` is where it went, for a message that is to be changed later. ``digested``: it went out with others.
+    ``address`` is where a message in Slack stands, to be changed later; notices that are one mail share its Message-ID.
     """
 
     class Channel(models.TextChoices):
@@ -97,3 +97,7 @@ class SlackChannel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.queue} in {self.channel}"
+
+    def audited_in(self) -> tuple[Tenant, str]:
+        """Return the tenant, and the ledger stream that tells of changes: the queue's own."""
+        return self.tenant, f"queue:{self.queue_id}"

@@ -15,6 +15,7 @@ from agentops.kernel.ids import new_id
 from agentops.policy.rules import MOST_PEOPLE
 from agentops.runtime.ports import ApprovalState
 from agentops.tenancy.models import Tenant
+from approvals.duties.walls import A_DECISION_HOLDS, A_DECISION_STAYS
 
 
 class OnExpiry(models.TextChoices):
@@ -196,6 +197,7 @@ class Decision(models.Model):
             ),
             models.CheckConstraint(condition=Q(verdict="approve") | ~Q(reason=""), name="a_rejection_has_a_reason"),
         ]
+        triggers = [A_DECISION_HOLDS, A_DECISION_STAYS]
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.person}"

@@ -26,6 +26,10 @@ class BusinessHours(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def audited_in(self) -> tuple[Tenant, str]:
+        """Return the tenant, and the ledger stream that tells of changes: the tenant's own."""
+        return self.tenant, f"tenant:{self.tenant_id}"
+
 
 class ToolRoute(models.Model):
     """Calls of tools with a tag go to a queue of people who know about it."""
@@ -40,6 +44,10 @@ class ToolRoute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tag} to {self.queue}"
+
+    def audited_in(self) -> tuple[Tenant, str]:
+        """Return the tenant, and the ledger stream that tells of changes: the tenant's own."""
+        return self.tenant, f"tenant:{self.tenant_id}"
 
 
 class Detector(models.Model):
@@ -65,6 +73,10 @@ class Detector(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def audited_in(self) -> tuple[Tenant, str]:
+        """Return the tenant, and the ledger stream that tells of changes: the tenant's own."""
+        return self.tenant, f"tenant:{self.tenant_id}"
 
 
 class Rung(models.Model):
@@ -105,6 +117,10 @@ class Rung(models.Model):
     def __str__(self) -> str:
         return f"{self.queue} {self.place}: {self.get_kind_display()}"
 
+    def audited_in(self) -> tuple[Tenant, str]:
+        """Return the tenant, and the ledger stream that tells of changes: the queue's own."""
+        return self.queue.tenant, f"queue:{self.queue_id}"
+
 
 class OnCallShift(models.Model):
     """A person is on call for a tenant from one moment to another."""
@@ -120,3 +136,7 @@ class OnCallShift(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person} from {self.begins:%Y-%m-%d %H:%M}"
+
+    def audited_in(self) -> tuple[Tenant, str]:
+        """Return the tenant, and the ledger stream that tells of changes: the tenant's own."""
+        return self.tenant, f"tenant:{self.tenant_id}"

@@ -36,6 +36,11 @@ function open() {
   (row?.querySelector("[data-open]") ?? row?.querySelector("details.call > summary"))?.click();
 }
 
+function claim() {
+  const row = document.activeElement?.closest("[data-row]");
+  (row ?? document.querySelector("#main > .head"))?.querySelector("[data-claim]")?.click();
+}
+
 function search() {
   const field = document.querySelector("[data-search]") ?? document.getElementById("find");
   field?.focus();
@@ -46,6 +51,7 @@ const keys = {
   j: () => move(1),
   k: () => move(-1),
   o: open,
+  c: claim,
   "/": search,
   "?": () => dialog?.showModal(),
 };
@@ -58,11 +64,14 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || keysOff() || focusedField() || dialog?.open) return;
+  // What a page marks with a key goes first: a verb is chosen and sends nothing, a link or button is pressed.
   const chosen = event.key.length === 1 && document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (!chosen && !Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   if (!chosen) return keys[event.key]();
+  if (!chosen.matches("input")) return chosen.click();
   chosen.checked = true;
+  chosen.dispatchEvent(new Event("change", { bubbles: true }));
   chosen.focus();
 });
 
@@ -128,6 +137,16 @@ if (live) {
   });
   poll();
 
+  // A deadline passes without anybody telling: look again right after the nearest one.
+  let nearest = 0;
+  const awaitDeadline = () => {
+    clearTimeout(nearest);
+    const ends = [...document.querySelectorAll("[data-row] [data-until]")].map((mark) => Number(mark.dataset.until));
+    const next = Math.min(...ends.filter((end) => end * 1000 > Date.now()));
+    if (Number.isFinite(next)) nearest = setTimeout(() => { look(); awaitDeadline(); }, Math.min(next * 1000 - Date.now() + 1000, 2 ** 31 - 1));
+  };
+  awaitDeadline();
+
   // A row that leaves under the reader hands its focus to its neighbour.
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const row = event.target.closest?.("[data-row]");
@@ -137,6 +156,20 @@ if (live) {
     }
   });
 }
+
+// ── What was typed about a request is kept when the page is put away before its field was left ──
+document.addEventListener("visibilitychange", () => {
+  const form = document.querySelector("form[data-draft][hx-post]");
+  if (document.visibilityState !== "hidden" || !form?.dataset.dirty) return;
+  delete form.dataset.dirty;
+  navigator.sendBeacon(form.getAttribute("hx-post"), new FormData(form));
+});
+document.addEventListener("input", (event) => {
+  const form = event.target.form;
+  if (form?.matches("[data-draft]")) form.dataset.dirty = "1";
+});
+// What is sent is no draft any more.
+document.addEventListener("submit", (event) => { delete event.target.dataset.dirty; });
 
 // ── A session that is worked on refreshes itself, but not under somebody who reads a step of it ──
 document.addEventListener("htmx:beforeRequest", (event) => {

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from agentops.kernel.money import Money
+from agentops.registry.preview_parts import Amount
 from agentops.registry.tool import Change, Preview
 from support_agent.connectors.plan import (
     Plan,
@@ -43,14 +44,19 @@ def plan_refund(snapshot: Snapshot, write: RefundOrder) -> Plan:
         preview=Preview(
             effect=f"Refund {write.amount} to {customer.name} for order {order.ref}, to {method.words}",
             target=target_of(customer),
-            changes=(
-                Change(f"Refunded on order {order.ref}", str(order.refunded), str(refunded)),
-                Change("Can still be refunded", str(order.kept), str(left)),
-                *changes,
-                Change("Reason", "", write.reason),
-            ),
+            changes=(*changes, Change("Reason", "", write.reason)),
             versions=versions_of(order=order, methods=[method]),
             money=write.amount,
+            parts=(
+                Amount.of(
+                    "Refund",
+                    write.amount,
+                    (
+                        (f"Refunded on order {order.ref}", order.refunded, refunded),
+                        ("Can still be refunded", order.kept, left),
+                    ),
+                ),
+            ),
         ),
         result={
             "order_id": order.ref,
@@ -103,6 +109,7 @@ def plan_credit(snapshot: Snapshot, write: CreditCustomer) -> Plan:
             changes=(*changes, Change("Reason", "", write.reason)),
             versions=versions_of(methods=[method]),
             money=write.amount,
+            parts=(Amount.of("Credit", write.amount),),
         ),
         result={
             "payment_method_id": method.ref,

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from agentops.kernel.clock import isoformat
 from agentops.kernel.errors import FailureKind
+from agentops.registry.preview_parts import Mail
 from agentops.registry.tool import Change, Preview, Result, ToolFailure
 from support_agent.connectors.plan import Message, Plan, Snapshot, conflict, invalid, target_of, ticket_versions
 from support_agent.connectors.port import (
@@ -20,6 +21,7 @@ from support_agent.connectors.records import Ticket, TicketState
 RECALL_WINDOW = timedelta(minutes=10)
 DRAFT = "draft"
 REPLY = "reply"
+SENDER = "the support desk"
 
 
 def plan_draft(snapshot: Snapshot, write: DraftReply) -> Plan:
@@ -46,8 +48,9 @@ def plan_reply(snapshot: Snapshot, write: SendReply) -> Plan:
         preview=Preview(
             effect=f"Send a reply to {ticket.sender} on ticket {ticket.ref}",
             target=_target(snapshot, ticket),
-            changes=(Change("Reply", "", write.body), *_status_change(ticket, status)),
+            changes=_status_change(ticket, status),
             versions=ticket_versions(ticket),
+            parts=(Mail(SENDER, (ticket.sender,), (), f"Re: {ticket.subject}", write.body),),
         ),
         result={
             "ticket_id": ticket.ref,

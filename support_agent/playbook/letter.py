@@ -7,7 +7,7 @@ from typing import Any
 from agentops.kernel.money import BadMoney, Money
 from agentops.registry.planner import FinalAnswer, ObservationStatus
 from support_agent.playbook.outcomes import Change, Declined, Handed, Outcome, Said
-from support_agent.playbook.working import Attempt
+from support_agent.playbook.working import TO_BE_CORRECTED, Attempt
 
 MOST_REPLY = 3_500
 MOST_SUMMARY = 1_500
@@ -37,7 +37,8 @@ class Work:
     def needs_a_person(self) -> bool:
         """True when something is left that the playbook neither did nor could rule out."""
         return any(isinstance(outcome, Handed) for outcome in self.others) or any(
-            attempt.status is None or attempt.status in FOR_A_PERSON for attempt in self.attempts
+            attempt.status is None or attempt.status in FOR_A_PERSON or attempt.rejected_for in TO_BE_CORRECTED
+            for attempt in self.attempts
         )
 
 
@@ -77,6 +78,8 @@ def _attempt_words(attempt: Attempt) -> str:
     about = attempt.change.about
     if attempt.status is None:
         return f"{_capital(about)} is not done yet. A colleague will come back to you."
+    if attempt.rejected_for in TO_BE_CORRECTED:
+        return f"{_capital(about)} is not done: a colleague has looked at it and will come back to you."
     return _NOT_DONE[attempt.status].format(about=about, About=_capital(about))
 
 

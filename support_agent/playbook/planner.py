@@ -8,6 +8,7 @@ look up what is needed, propose the changes, hand over what is left, answer once
 from functools import lru_cache
 
 from agentops.registry.planner import (
+    Answer,
     FinalAnswer,
     Observation,
     PlanContext,
@@ -18,12 +19,13 @@ from agentops.registry.planner import (
 )
 from support_agent.playbook.alarms import Alarm, alarms_in
 from support_agent.playbook.closing import CLOSING_TOOLS, close
+from support_agent.playbook.explaining import explanation
 from support_agent.playbook.facts import CannotKnow, Desk, NotYetKnown
 from support_agent.playbook.letter import Work
 from support_agent.playbook.outcomes import Change, Handed, Outcome
 from support_agent.playbook.text import make_readable
 from support_agent.playbook.wishes import Wish, read_wishes
-from support_agent.playbook.working import attempts, outcomes_of
+from support_agent.playbook.working import INJECTED, attempts, outcomes_of
 
 CHANGES_UNTIL = 16
 NAME = "offline playbook"
@@ -48,6 +50,14 @@ class Playbook:
         told = proposal.message if isinstance(proposal, FinalAnswer) else getattr(proposal, "rationale", "")
         return Turn(proposal, Usage(model=NAME), raw=told)
 
+    def most_micro_to_explain(self, context: PlanContext, call: ToolCall, question: str) -> int:
+        """Return 0: nothing is paid for."""
+        return 0
+
+    def answer(self, context: PlanContext, call: ToolCall, question: str) -> Answer:
+        """Say what is known about a call. The same context gives the same answer, whatever is asked."""
+        return Answer(explanation(context, call), Usage(model=NAME))
+
 
 def _propose(context: PlanContext) -> Proposal:
     granted = frozenset(tool.name for tool in context.tools)
@@ -58,7 +68,9 @@ def _propose(context: PlanContext) -> Proposal:
         return ToolCall(needed.call.tool, needed.call.arguments, "This has to be known first.")
     tried = attempts(outcomes, context.history)
     others = tuple(outcome for outcome in outcomes if not isinstance(outcome, Change))
-    if len(context.history) < CHANGES_UNTIL and not _is_closing(context.history):
+    # Where a person saw words of others at work, nothing more is changed: what is left is a person's.
+    led_astray = any(attempt.rejected_for == INJECTED for attempt in tried)
+    if len(context.history) < CHANGES_UNTIL and not _is_closing(context.history) and not led_astray:
         for attempt in tried:
             if attempt.seen is None and attempt.change.tool in granted:
                 return ToolCall(

@@ -90,12 +90,28 @@ def _resolved(wish: Wish, desk: Desk) -> list[Outcome]:
         return [Handed(_ABOUT[wish.kind], why, problem.words if isinstance(problem, NoSuchOrder) else "")]
 
 
+INJECTED = "injected"
+TO_BE_CORRECTED = frozenset({"wrong_target", "wrong_amount", INJECTED})
+"""Preset reasons of a rejection that leave the wish itself open, for a person."""
+
+
 @dataclass(frozen=True)
 class Attempt:
     """A change and what became of it; ``seen`` is None while it was not proposed."""
 
     change: Change
     seen: Observation | None
+
+    @property
+    def rejected_for(self) -> str:
+        """The preset reason for which a person rejected it, "" when nobody did or for none of them."""
+        result = self.seen.result if self.seen is not None else None
+        return str(result.get("reason", "")) if isinstance(result, Mapping) and self.is_rejected else ""
+
+    @property
+    def is_rejected(self) -> bool:
+        """True when a person decided against it."""
+        return self.status is ObservationStatus.REJECTED
 
     @property
     def status(self) -> ObservationStatus | None:
@@ -110,14 +126,25 @@ def attempts(outcomes: Sequence[Outcome], history: Sequence[Observation]) -> tup
     proposing it again then would do it twice.
     """
     seen: dict[tuple[str, str], list[Observation]] = {}
+    changed: dict[str, str] = {}
     for observation in history:
-        seen.setdefault((observation.tool, _record(observation)), []).append(observation)
+        # What became of a call that a person changed is told by the next step of its tool, whatever record it names.
+        record = changed.pop(observation.tool, _record(observation))
+        if _was_changed(observation):
+            changed[observation.tool] = record
+        else:
+            seen.setdefault((observation.tool, record), []).append(observation)
     found = []
     for change in outcomes:
         if isinstance(change, Change):
             queue = seen.get((change.tool, change.record), [])
             found.append(Attempt(change, queue.pop(0) if queue else None))
     return tuple(found)
+
+
+def _was_changed(observation: Observation) -> bool:
+    result = observation.result
+    return isinstance(result, Mapping) and result.get("code") == "EDITED"
 
 
 def _record(observation: Observation) -> str:

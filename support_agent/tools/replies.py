@@ -69,6 +69,7 @@ SEND_REPLY = ToolSpec(
     reconcile_is_final=True,
     versioned=True,
     queue="orders",
+    tags=("outbound",),
     outcome="answered",
     worst="a false promise reaches the customer",
     stopped_by="leaves after ten minutes, until then it can be recalled; no tool sends to another address",

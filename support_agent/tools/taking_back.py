@@ -112,6 +112,7 @@ RESTORE_TICKET_STATUS = ToolSpec(
     reconcile=reconcile,
     reconcile_is_final=True,
     queue="orders",
+    tags=("tickets",),
     worst="takes a ticket away from the person it was handed to",
     stopped_by="asks; only the last change, and none that a person made; a note says it",
 )
@@ -148,6 +149,7 @@ STOP_PAYOUT = ToolSpec(
     reconcile_is_final=True,
     scoped={"payout_id": "payout"},
     queue="refunds",
+    tags=("money",),
     worst="takes promised money back from a customer",
     stopped_by=(
         "asks (cannot be undone); the customer's own refunds and credits, within 24 hours, not what is spent; the"

@@ -53,6 +53,7 @@ UPDATE_TICKET = ToolSpec(
     reconcile_is_final=True,
     versioned=True,
     queue="orders",
+    tags=("tickets",),
     worst="closes a ticket that is not done",
     stopped_by="the status can be set back; a ticket that is with a person cannot be closed",
 )
@@ -91,6 +92,7 @@ ESCALATE_TICKET = ToolSpec(
     reconcile_is_final=True,
     versioned=True,
     queue="orders",
+    tags=("tickets",),
     outcome="escalated",
     worst="floods people with tickets",
     stopped_by="one ticket a session; taking it back from the person asks",

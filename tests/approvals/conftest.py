@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from guardian.shortcuts import assign_perm
 
 from agentops.agents.models import Agent
 from agentops.agents.operations import create_agent
@@ -59,7 +60,10 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Toy]:
 
 @pytest.fixture
 def cast(db: None) -> Cast:
-    return make_cast()
+    """The cast; Bob may read what waits for Alice."""
+    cast = make_cast()
+    assign_perm("approvals.see_queue", cast.bob, cast.queue)
+    return cast
 
 
 @pytest.fixture
@@ -104,6 +108,8 @@ Decide = Callable[..., HttpResponse]
 def decide(client: Client, request: ApprovalRequest, verb: str = "approve", **fields: Any) -> HttpResponse:
     """Send the form of the request's page."""
     data = {"verb": verb, "digest": request.digest, **fields}
+    if verb == "approve":
+        data.setdefault("checked", "Looked at it.")
     return client.post(reverse("approval_decide", args=[request.pk]), data)
 
 

@@ -15,6 +15,9 @@ from approvals.queries import decidable_queues
 from tests.approvals.conftest import Stage, client_of, decide
 from tests.factories.people import make_queue
 
+LADDER = {"ladder-TOTAL_FORMS": "0", "ladder-INITIAL_FORMS": "0"}
+"""What the browser sends for a queue's page besides its own fields."""
+
 
 @pytest.fixture
 def admin(stage: Stage) -> Client:
@@ -58,7 +61,14 @@ def test_admin_shows_its_own_tenants_and_no_others(stage: Stage, admin: Client) 
         assert admin.get(reverse(f"admin:approvals_{name}", args=[pk])).status_code in (302, 404), name
     added = admin.post(
         reverse("admin:approvals_approvalqueue_add"),
-        {"tenant": str(stage.cast.other.pk), "slug": "x", "name": "X", "decide_within": "4 h"},
+        {
+            "tenant": str(stage.cast.other.pk),
+            "slug": "x",
+            "name": "X",
+            "decide_within": "4 h",
+            "on_expiry": "nothing",
+            **LADDER,
+        },
     )
     assert (added.status_code, ApprovalQueue.objects.filter(slug="x").count()) == (200, 0)
 
@@ -69,6 +79,7 @@ def test_queue_is_changed_in_words_and_keeps_its_name_and_tenant(stage: Stage, a
     url = reverse("admin:approvals_approvalqueue_change", args=[queue.pk])
     assert 'value="4 h"' in admin.get(url).content.decode()
     sent = {"name": "Money", "slug": "other", "tenant": str(stage.cast.other.pk), "decide_within": "1 d 30 min"}
+    sent |= {"on_expiry": "nothing", **LADDER}
     assert admin.post(url, sent).status_code == 302
     queue.refresh_from_db()
     assert (queue.name, queue.slug, queue.tenant, queue.decide_within) == (
@@ -97,7 +108,7 @@ def test_admin_names_who_decides_a_queue(stage: Stage, admin: Client) -> None:
     assert (event.facts["object"], event.facts["holder"], event.facts["rights"]) == (
         "payments",
         "user:bob",
-        [[], ["decide_queue"]],
+        [["see_queue"], ["decide_queue"]],
     )
 
 
@@ -118,6 +129,7 @@ def test_group_gets_a_queue_and_loses_it_on_record(stage: Stage, admin: Client) 
 @pytest.mark.django_db
 def test_queue_is_made_and_deleted_on_record(stage: Stage, admin: Client) -> None:
     sent = {"tenant": str(stage.cast.tenant.pk), "slug": "mail", "name": "Mail", "decide_within": "30 min"}
+    sent |= {"on_expiry": "hand_over", **LADDER}
     assert admin.post(reverse("admin:approvals_approvalqueue_add"), sent).status_code == 302
     queue = ApprovalQueue.objects.get(slug="mail")
     assert (queue.tenant, queue.decide_within) == (stage.cast.tenant, timedelta(minutes=30))

@@ -55,7 +55,12 @@ def test_rows_leave_when_they_are_decided_or_expire(stage: Stage, alice: Client)
     assert set(response.context["news"].gone) == {str(first.pk), str(second.pk)}
     deleted = re.findall(r'<li id="row-([0-9a-f-]{36})" hx-swap-oob="delete"', response.content.decode())
     assert sorted(deleted) == sorted([str(first.pk), str(second.pk)])
-    assert {b.key: b.count for b in response.context["news"].buckets} == {"turn": 1, "others": 0, "decided": 1}
+    assert {b.key: b.count for b in response.context["news"].buckets} == {
+        "turn": 1,
+        "others": 0,
+        "escalated": 0,
+        "decided": 1,
+    }
     assert third.code in alice.get(queue_url()).content.decode()
 
 
@@ -78,4 +83,4 @@ def test_outsider_hears_nothing_about_rows_of_others(stage: Stage, alice: Client
     stage.ask()
     _, url = listen(alice)
     news = charlie.get(url).context["news"]
-    assert (news.new, news.your_turn, [b.count for b in news.buckets]) == (0, 0, [0, 0, 0])
+    assert (news.new, news.your_turn, [b.count for b in news.buckets]) == (0, 0, [0, 0, 0, 0])

@@ -15,7 +15,8 @@ from agentops.kernel.errors import FailureKind
 from agentops.runtime.dispatch import work_until_quiet
 from agentops.runtime.operations import start_session
 from agentops.tenancy.models import Freeze, Role, Tenant
-from approvals.models import ApprovalRequest
+from approvals.insight import drills
+from approvals.models import ApprovalRequest, Drill
 from tests.architecture.routes import Route, all_routes, all_sockets
 from tests.factories.books import Shop, open_shop
 from tests.factories.people import make_person
@@ -79,9 +80,65 @@ TABLE = {
     "blast_radius": Row("get", 302, 200, 200),
     "approval_queue": Row("get", 302, 200, 200),
     "approval_news": Row("get", 302, 200, 200),
-    "approval_request": Row("get", 302, 404, 200),
-    "approval_decide": Row("post", 302, 404, 403),
+    "approval_request": Row("get", 302, 404, 404),
+    "approval_decide": Row("post", 302, 404, 404),
+    "approval_draft": Row("post", 302, 404, 404),
+    "approval_edit": Row("get", 302, 404, 404),
+    "approval_ask": Row("post", 302, 404, 404),
+    "approval_escalate": Row("post", 302, 404, 404),
+    "approval_take_over": Row("post", 302, 404, 404),
+    "approval_assign": Row("post", 302, 404, 404),
+    "approval_undo": Row("post", 302, 404, 404),
+    "approval_print": Row("get", 302, 404, 404),
+    "approval_export": Row("get", 302, 404, 404),
+    "approval_next": Row("post", 302, 302, 302),
+    "approval_bulk": Row("post", 302, 302, 302),
+    "approval_view_save": Row("post", 302, 302, 302),
+    "approval_view_delete": Row("post", 302, 404, 404),
+    "approval_away": Row("get", 302, 200, 200),
+    "approval_away_end": Row("post", 302, 404, 404),
+    "approval_claim": Row("post", 302, 404, 404),
+    "approval_release": Row("post", 302, 404, 404),
+    "approval_skip": Row("post", 302, 404, 404),
+    "notice_preferences": Row("get", 302, 200, 200),
+    "notice_link": Row("get", 302, 410, 410),
+    "approval_metrics": Row("get", 302, 404, 404),
+    "approval_metrics_export": Row("get", 302, 404, 404),
+    "approval_signals": Row("get", 302, 200, 200),
+    "approval_drills": Row("get", 302, 200, 200),
+    "approval_drill": Row("post", 302, 404, 422),
+    "approval_calibration": Row("get", 302, 200, 200),
+    "approval_exemplars": Row("get", 302, 200, 200),
+    "approval_exemplar_propose": Row("post", 302, 404, 404),
+    "approval_exemplar_review": Row("post", 302, 404, 404),
+    "approval_exemplar_retire": Row("post", 302, 404, 404),
+    "approval_regret": Row("post", 302, 404, 422),
+    "approval_rule": Row("get", 302, 404, 404),
+    "approval_duties": Row("get", 302, 200, 200),
+    "approval_duty_revoke": Row("post", 302, 404, 404),
+    "mfa_index": Row("get", 302, 200, 200),
+    "account_login": Row("get", 302, 302, 302),
+    "step_up": Row("get", 302, 302, 302),
+    "account_reauthenticate": Row("get", 302, 200, 200),
+    # Whoever has no factor is sent to what they have, the password.
+    "mfa_reauthenticate": Row("get", 302, 302, 302),
+    "mfa_reauthenticate_webauthn": Row("get", 302, 302, 302),
+    # Factors are shown and changed after the password was typed again.
+    "mfa_activate_totp": Row("post", 302, 302, 302),
+    "mfa_deactivate_totp": Row("post", 302, 302, 302),
+    "mfa_list_webauthn": Row("get", 302, 302, 302),
+    "mfa_add_webauthn": Row("post", 302, 302, 302),
+    "mfa_remove_webauthn": Row("post", 302, 302, 302),
+    "mfa_view_recovery_codes": Row("get", 302, 302, 302),
+    "mfa_generate_recovery_codes": Row("post", 302, 302, 302),
 }
+ONE_REQUEST = [
+    f"approval_{name}"
+    for name in (
+        *("request", "decide", "draft", "edit", "ask", "escalate", "take_over", "assign", "undo", "print", "export"),
+        *("claim", "release", "skip", "regret", "exemplar_propose", "rule"),
+    )
+]
 NO_SESSION = ("session_list", "session_new")
 SOCKETS = {"ws/approvals/": "tests/approvals/test_socket.py"}
 
@@ -125,6 +182,11 @@ def freeze_look(tenant: Tenant) -> Freeze:
     )
 
 
+def drill_of(tenant: Tenant) -> Drill:
+    drills.ensure(tenant)
+    return Drill.objects.filter(tenant=tenant)[0]
+
+
 def fail_look(tenant: Tenant) -> UUID:
     failure = FailureKind.TIMEOUT
     return report_failure(tenant_id=tenant.pk, name="tool:look", kind=failure, words="Too slow.").id
@@ -136,11 +198,15 @@ def test_rows_hold(request_: ApprovalRequest) -> None:
         **{name: [request_.session_id] for name in TABLE if name.startswith("session_") and name not in NO_SESSION},
         **{name: [request_.session_id, uuid4()] for name in ("session_answer", "session_revoke")},
         "session_undo": [request_.session_id, request_.invocation_id],
-        "approval_request": [request_.pk],
-        "approval_decide": [request_.pk],
+        **{name: [request_.pk] for name in ONE_REQUEST},
+        "approval_view_delete": [1],
+        "approval_away_end": [1],
         **{name: [freeze_look(request_.tenant).pk] for name in TABLE if name in ONE_FREEZE},
+        "approval_drill": [drill_of(request_.tenant).pk],
+        **{name: [uuid4()] for name in ("approval_exemplar_review", "approval_exemplar_retire")},
         "unknown_ask": [request_.invocation_id],
         "unknown_settle": [request_.invocation_id],
+        **{name: [2**31 - 1] for name in ("approval_duty_revoke", "mfa_remove_webauthn")},
         "breaker_reset": [fail_look(request_.tenant)],
     }
     data = {"verb": "approve", "digest": request_.digest}

@@ -121,7 +121,7 @@ def test_demo_serves_refuses_a_second_one_survives_a_kill_and_ends_clean(folder:
         assert demo.get("readyz") == (200, '{"status": "ok", "checks": {"database": "ok", "migrations": "ok"}}')
         status, page = demo.get("login/")
         assert status == 200
-        assert re.findall(r'name="username" value="(\w+)"', page) == ["approver", "admin", "support"]
+        assert re.findall(r'name="username" value="(\w+)"', page) == ["approver", "second", "admin", "support"]
 
         code, sentence = refused(folder, "--port", "0")
         assert (code, sentence) == (

@@ -12,8 +12,8 @@ from typing import Any
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.planner import Observation, ObservationStatus
 from agentops.runtime import guards
+from agentops.runtime.account import MachineEvent
 from agentops.runtime.guards import Limits, Progress, Used, backoff_seconds, over_budget
-from agentops.runtime.machine import MachineEvent
 from agentops.runtime.states import InvocationState, SessionStatus, Wish
 from tests.runtime.simulated_world import Ambiguous, CallRow, Failed, Goal, Interrupted, Row, Stale, Store, Vendor
 

@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from agentops.kernel.canonical import digest
-from agentops.runtime.account import Account, differences
-from agentops.runtime.machine import MachineEvent, advance
+from agentops.runtime.account import Account, MachineEvent, differences
+from agentops.runtime.machine import advance
 from agentops.runtime.states import (
     ENDED,
     UNFINISHED,

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from agentops.runtime.machine import MachineEvent, replay
+from agentops.runtime.account import MachineEvent
+from agentops.runtime.machine import replay
 from agentops.runtime.states import ENDED, InvocationState, SessionStatus, Wish
 from tests.runtime.simulated_worker import Worker, withdrawn
 from tests.runtime.simulated_world import CallRow, Goal, Row, Store, Vendor, Violation

@@ -16,10 +16,10 @@ from agentops.registry import roles
 from agentops.registry.planner import PlanContext, Proposal, ToolCall
 from agentops.registry.tool import ToolFailure
 from agentops.runtime import freezing
+from agentops.runtime.deciding import Frozen
 from agentops.runtime.dispatch import claim, work_session, work_until_quiet
 from agentops.runtime.freezing import CannotFreeze, CannotLift
 from agentops.runtime.models import Invocation, Session
-from agentops.runtime.operations import Frozen
 from agentops.tenancy.models import Freeze
 from approvals.models import Verdict
 from approvals.operations import AlreadyClosed

@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from agentops.runtime.account import Account, differences
-from agentops.runtime.machine import EVENTS, MachineEvent, advance, replay
+from agentops.runtime.account import Account, MachineEvent, differences
+from agentops.runtime.machine import EVENTS, advance, replay
 from agentops.runtime.states import (
     ENDED,
     INVOCATION_TRANSITIONS,
@@ -32,6 +32,8 @@ def event(type_: str, /, **told: Any) -> MachineEvent:
 OPENED = [event("session.opened"), event("session.claimed", fence=1)]
 ASKED = [*OPENED, event("approval.requested", invocation="i", request="r")]
 APPROVED = [*ASKED, event("approval.approved", invocation="i", request="r"), event("session.claimed", fence=2)]
+RESUMED = [event("session.resumed"), event("session.claimed", fence=2)]
+QUESTIONED = [*ASKED, event("approval.asked", invocation="i", request="r")]
 INTENDED = [*OPENED, event("call.intended", invocation="i", key="k")]
 DONE = [*INTENDED, event("call.succeeded", invocation="i")]
 BEGUN = [*OPENED, event("process.began", process="p", **{"from": "a", "to": "b"})]
@@ -143,6 +145,40 @@ ILLEGAL: dict[str, tuple[list[MachineEvent], MachineEvent]] = {
         APPROVED,
         event("approval.requested", invocation="i", request="s"),
     ),
+    "an intent while an approval may be taken back": (
+        [*ASKED, event("approval.given", invocation="i", request="r"), event("session.paused"), *RESUMED],
+        event("call.intended", invocation="i", key="k"),
+    ),
+    "an approval that was given twice": (
+        [*ASKED, event("approval.given", invocation="i", request="r")],
+        event("approval.given", invocation="i", request="r"),
+    ),
+    "a rejection of what was given": (
+        [*ASKED, event("approval.given", invocation="i", request="r")],
+        event("approval.rejected", invocation="i", request="r"),
+    ),
+    "a taking back after the decision": (
+        [*APPROVED, event("session.handed_on")],
+        event("approval.taken_back", invocation="i", request="r"),
+    ),
+    "a decision while the agent answers": (QUESTIONED, event("approval.approved", invocation="i", request="r")),
+    "an edit while the agent answers": (QUESTIONED, event("approval.edited", invocation="i", request="r")),
+    "an answer that nobody asked for": (
+        [*APPROVED],
+        event("approval.answered", invocation="i", request="r"),
+    ),
+    "a second answer": (
+        [*QUESTIONED, event("session.claimed", fence=2), event("approval.answered", invocation="i", request="r")],
+        event("approval.answered", invocation="i", request="r"),
+    ),
+    "an expiry that nobody waits for": (
+        [*APPROVED, event("session.handed_on")],
+        event("approval.expired", invocation="i", request="r"),
+    ),
+    "an intent of what was changed": (
+        [*ASKED, event("approval.edited", invocation="i", request="r"), event("session.claimed", fence=2)],
+        event("call.intended", invocation="i", key="k"),
+    ),
     "work after the end": ([*OPENED, event("session.finished")], event("call.read")),
     "a claim after the end": ([*OPENED, event("session.finished")], event("session.claimed", fence=2)),
     "a pause that nobody wanted": (OPENED, event("session.paused")),
@@ -204,6 +240,24 @@ def test_wish_of_a_session_with_a_call_under_way_goes_through_a_worker() -> None
     ):
         advance(account, later)
     assert (account.status, account.wanted, account.taken_by) == ("paused", "", "user:bob")
+
+
+def test_question_to_the_agent_is_over_with_its_answer_or_its_call() -> None:
+    answered = [event("session.claimed", fence=2), event("approval.answered", invocation="i", request="r")]
+    account = replay([*QUESTIONED, *answered])
+    assert (account.status, account.calls["i"].asked, account.calls["i"].decision) == (
+        "waiting_approval",
+        False,
+        "pending",
+    )
+    overdue = replay([*QUESTIONED, event("approval.expired", invocation="i", request="r")])
+    assert (overdue.status, overdue.calls["i"].asked, overdue.calls["i"].state) == ("queued", False, "refused")
+
+
+def test_approval_that_was_taken_back_can_be_given_again() -> None:
+    given, back = (event(f"approval.{what}", invocation="i", request="r") for what in ("given", "taken_back"))
+    account = replay([*ASKED, given, back, given, event("approval.approved", invocation="i", request="r")])
+    assert (account.status, account.calls["i"].decision) == ("queued", "approved")
 
 
 def test_question_is_closed_when_the_session_stops_waiting_for_it() -> None:

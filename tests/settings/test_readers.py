@@ -103,3 +103,31 @@ def test_redis_address_that_is_none(address: str) -> None:
 def test_web_address_that_is_none(address: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=r"^W must be an address"):
         Environment({"W": address}).web_address("W")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("smtp://mail.example.com", ("mail.example.com", 25, "", "", False, False)),
+        ("smtp+tls://u%40x:p%2Fw@mail.example.com", ("mail.example.com", 587, "u@x", "p/w", True, False)),
+        ("smtps://u:p@mail.example.com:4650", ("mail.example.com", 4650, "u", "p", False, True)),
+    ],
+)
+def test_mail_server(address: str, expected: tuple[object, ...]) -> None:
+    found = Environment({"M": address}).mail("M")
+    names = ("HOST", "PORT", "HOST_USER", "HOST_PASSWORD", "USE_TLS", "USE_SSL")
+    assert tuple(found[name] for name in names) == expected
+
+
+def test_mail_into_a_folder_or_not_at_all() -> None:
+    assert Environment({"M": "file:///var/mail"}).mail("M")["FILE_PATH"] == "/var/mail"
+    assert Environment({}).mail("M") == {}
+
+
+@pytest.mark.parametrize(
+    "address", ["mail.example.com", "http://mail", "smtp://", "smtp://h:99999", "file://", "file://h/x"]
+)
+def test_mail_address_that_is_none(address: str) -> None:
+    with pytest.raises(ImproperlyConfigured) as caught:
+        Environment({"M": f"{address}"}).mail("M")
+    assert str(caught.value).startswith("M ")

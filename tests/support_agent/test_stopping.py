@@ -12,7 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from agentops.kernel.clock import utcnow
-from agentops.registry.tool import Change, ToolFailure
+from agentops.registry.preview_parts import Amount
+from agentops.registry.tool import ToolFailure
 from agentops.tenancy.models import Membership, Role
 from support_agent import models
 from support_agent.connectors.money_rules import STOP_WINDOW
@@ -159,10 +160,8 @@ def test_after_a_stop_the_money_can_be_refunded_again_and_not_a_cent_more(shop: 
     stop()
     assert look(shop.context(), "lookup_order", order_id="#W1")["refundable_minor"] == 4500
     preview = show(shop.context(), "issue_refund", **{**REFUND, "amount_minor": 4500})
-    assert preview.changes[:2] == (
-        Change("Refunded on order #W1", "$0.00", "$45.00"),
-        Change("Can still be refunded", "$45.00", "$0.00"),
-    )
+    sums = (("Refunded on order #W1", 0, 4500), ("Can still be refunded", 4500, 0))
+    assert preview.parts == (Amount("Refund", 4500, "USD", sums),)
     with pytest.raises(ToolFailure, match=r"only \$45\.00 can still be refunded"):
         act(shop.context("k2"), "issue_refund", **{**REFUND, "amount_minor": 4501})
     told = act(shop.context("k3"), "issue_refund", **{**REFUND, "amount_minor": 4500})

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agentops.kernel.errors import FailureKind
+from agentops.registry.preview_parts import Mail
 from agentops.registry.tool import Change, ToolFailure
 from support_agent import models
 from support_agent.connectors.recall import Recall, recall_reply
@@ -41,7 +42,11 @@ def test_a_reply_leaves_after_ten_minutes(shop: Shop) -> None:
     preview = show(shop.context(), "send_reply", body="Hello Dana.")
     assert preview.effect == "Send a reply to dana.ruiz@example.com on ticket T-1"
     assert preview.target == "customer:dana"
-    assert preview.changes == (Change("Reply", "", "Hello Dana."), Change("Status", "open", "answered"))
+    assert preview.changes == (Change("Status", "open", "answered"),)
+    (mail,) = preview.parts
+    assert isinstance(mail, Mail)
+    assert (mail.to, mail.cc, mail.text, mail.html) == (("dana.ruiz@example.com",), (), "Hello Dana.", "")
+    assert mail.subject.startswith("Re: ")
     assert act(shop.context("k"), "send_reply", body="Hello Dana.") == {
         "ticket_id": "T-1",
         "status": "answered",

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.models import User
 from django.db.models import Model
 from django.http import HttpRequest
 from unfold.admin import TabularInline
@@ -40,9 +41,9 @@ class VersionInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
 class AgentAdmin(ScopedAdmin, AuditedAdmin):
     """Agents."""
 
-    list_display = ("name", "role", "tenant", "current_version", "is_active")
+    list_display = ("name", "role", "tenant", "owner", "current_version", "is_active")
     list_filter = ("tenant", "role", "is_active")
-    list_select_related = ("tenant", "current_version__agent")
+    list_select_related = ("tenant", "owner", "current_version__agent")
     search_fields = ("name", "role")
     inlines = (VersionInline,)
 
@@ -61,6 +62,9 @@ class AgentAdmin(ScopedAdmin, AuditedAdmin):
             agent = request.resolver_match.kwargs.get("object_id") if request.resolver_match else None
             versions = AgentVersion.objects.select_related("agent")
             kwargs["queryset"] = versions.filter(agent_id=agent) if agent else versions.none()
+        if db_field.name == "owner":
+            members = User.objects.filter(memberships__tenant__in=tenants_of(request.user), is_active=True)
+            kwargs["queryset"] = members.distinct().order_by("username")
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:

@@ -131,5 +131,9 @@ def home_of(obj: Model) -> tuple[Tenant, str]:
             return home_of(obj.grant)
         case RateLimit():
             return home_of(obj.tenant)
+        case Model() if hasattr(obj, "audited_in"):
+            # Models of apps that the control plane does not know say it themselves.
+            home: tuple[Tenant, str] = obj.audited_in()
+            return home
         case _:
             raise TypeError(f"changes of {type(obj).__name__} have no stream")

@@ -1,0 +1,226 @@
+"""Who sees, decides and manages which queues, and what that makes of a request for one person.
+
+A right is the queue's own permission, held by the person or one of their groups, in a tenant that they belong to. Being
+a superuser or having the permission for all queues is not enough.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import Group, User
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Cast
+from guardian.models import GroupObjectPermission, UserObjectPermission
+
+from agentops.kernel.clock import utcnow
+from agentops.tenancy.models import Membership
+from approvals.models import (
+    Act,
+    ActKind,
+    ApprovalQueue,
+    ApprovalRequest,
+    Decision,
+    Delegation,
+    Exclusion,
+    OnCallShift,
+    Rung,
+)
+
+PERMISSION = "approvals.decide_queue"
+SEE, DECIDE, MANAGE = "see_queue", "decide_queue", "manage_queue"
+
+
+@dataclass(frozen=True)
+class Rights:
+    """The keys of the queues in which a person has rights. Who decides or manages a queue sees it."""
+
+    see: frozenset[int] = frozenset()
+    decide: frozenset[int] = frozenset()
+    manage: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class View:
+    """Whose queue is read, and when.
+
+    ``mine`` are the keys of the queues that ``person`` may decide, for others too: ``lent`` tells who gave them those.
+    ``seen`` are those that they see. ``rungs`` are the lowest steps of queues' ladders on which they are called.
+    """
+
+    tenant_id: UUID
+    person: User
+    mine: frozenset[int]
+    now: datetime
+    seen: frozenset[int] = frozenset()
+    manages: frozenset[int] = frozenset()
+    lent: Mapping[int, User] = field(default_factory=dict)
+    rungs: Mapping[int, int] = field(default_factory=dict)
+
+
+def rights_of(person: User) -> Rights:
+    """Return the rights of a person, all of them in tenants that they belong to."""
+    if not person.is_active:
+        return Rights()
+    queues = ApprovalQueue.objects.filter(_member(person)).order_by("pk")
+    held = {pk: {*own, *by_group} for pk, own, by_group in queues.values_list("pk", *_names_of_rights(person))}
+    return _rights(held)
+
+
+def _member(person: User) -> Q:
+    return Q(Exists(Membership.objects.filter(tenant=OuterRef("tenant"), user=person)))
+
+
+def _names_of_rights(person: User) -> tuple[ArraySubquery, ArraySubquery]:
+    """Return, for a query of queues, the names of the rights that a person has by themselves and by their groups."""
+    here = {"content_type": _kind(), "object_pk": Cast(OuterRef("pk"), CharField())}
+    own = UserObjectPermission.objects.filter(user=person, **here)
+    by_group = GroupObjectPermission.objects.filter(group__user=person, **here)
+    return ArraySubquery(own.values("permission__codename")), ArraySubquery(by_group.values("permission__codename"))
+
+
+def _kind() -> ContentType:
+    return ContentType.objects.get_for_model(ApprovalQueue)
+
+
+def _rights(held: Mapping[int, Collection[str]]) -> Rights:
+    return Rights(
+        see=frozenset(pk for pk, names in held.items() if {SEE, DECIDE, MANAGE}.intersection(names)),
+        decide=frozenset(pk for pk, names in held.items() if DECIDE in names),
+        manage=frozenset(pk for pk, names in held.items() if MANAGE in names),
+    )
+
+
+def may_decide(person: User, queue: ApprovalQueue) -> bool:
+    """Return whether the person has the queue's own permission. Being a superuser is not enough."""
+    return queue.pk in decidable_queues(person)
+
+
+def decidable_queues(person: User) -> frozenset[int]:
+    """Return the keys of the queues that the person may decide by a right of their own."""
+    return rights_of(person).decide
+
+
+def visible_queues(person: User) -> frozenset[int]:
+    """Return the keys of the queues that the person may see, decide or manage. Single requests: ``visible_to``."""
+    return rights_of(person).see
+
+
+def view_of(person: User, tenant_id: UUID, now: datetime) -> View:
+    """Return whose queue is read, with all that decides what is in it."""
+    queues = ApprovalQueue.objects.filter(_member(person), tenant_id=tenant_id).order_by("pk")
+    asked = (*_names_of_rights(person), _rung_of(person, tenant_id, now), _givers(person, now))
+    found = list(queues.values_list("pk", *asked)) if person.is_active else []
+    rights = _rights({pk: {*own, *by_group} for pk, own, by_group, _, _ in found})
+    lent = _lent({pk: givers for pk, _, _, _, givers in found if givers and pk not in rights.decide}, tenant_id)
+    return View(
+        tenant_id=tenant_id,
+        person=person,
+        mine=rights.decide | frozenset(lent),
+        now=now,
+        seen=rights.see | frozenset(lent),
+        manages=rights.manage,
+        lent=lent,
+        rungs={pk: place for pk, _, _, place, _ in found if place is not None},
+    )
+
+
+def _rung_of(person: User, tenant_id: UUID, now: datetime) -> Subquery:
+    on_call = OnCallShift.objects.filter(tenant_id=tenant_id, person=person, begins__lte=now, ends__gt=now)
+    groups = Exists(Group.objects.filter(pk=OuterRef("group"), user=person))
+    called = Q(person=person) | Q(groups) | (Q(kind=Rung.Kind.ON_CALL) & Q(Exists(on_call)))
+    return Subquery(Rung.objects.filter(called, queue=OuterRef("pk")).order_by("place").values("place")[:1])
+
+
+def _givers(person: User, now: datetime) -> ArraySubquery:
+    given = Delegation.objects.filter(
+        Q(queue=None) | Q(queue=OuterRef("pk")),
+        tenant=OuterRef("tenant"),
+        taker=person,
+        begins__lte=now,
+        ends__gt=now,
+        revoked_at=None,
+    )
+    return ArraySubquery(given.order_by("begins").values("giver_id"))
+
+
+def _lent(given: Mapping[int, Sequence[int]], tenant_id: UUID) -> dict[int, User]:
+    """Return who lets the person decide which queue for them: the first giver who may decide it at this moment."""
+    if not given:
+        return {}
+    rights = {"content_type": _kind(), "permission__codename": DECIDE}
+    own = UserObjectPermission.objects.filter(user=OuterRef("pk"), **rights).values("object_pk")
+    by_group = GroupObjectPermission.objects.filter(group__user=OuterRef("pk"), **rights).values("object_pk")
+    member = Exists(Membership.objects.filter(tenant_id=tenant_id, user=OuterRef("pk")))
+    people = User.objects.filter(member, pk__in={pk for givers in given.values() for pk in givers}, is_active=True)
+    found = {each.pk: each for each in people.annotate(own=ArraySubquery(own), by_group=ArraySubquery(by_group))}
+    may = {pk: {*vars(each)["own"], *vars(each)["by_group"]} for pk, each in found.items()}
+    lent: dict[int, User] = {}
+    for queue, givers in given.items():
+        giver = next((found[pk] for pk in givers if str(queue) in may.get(pk, ())), None)
+        if giver is not None:
+            lent[queue] = giver
+    return lent
+
+
+def visible_to(view: View) -> Q:
+    """Return which requests of the tenant the person may see: by right, by the ladder, or because they are theirs."""
+    return Q(queue_id__in=view.seen) | Q(assigned_to=view.person) | _called(view)
+
+
+def escalated_to(view: View) -> Q:
+    """Return which pending requests have come up to the person."""
+    return _called(view) | Q(assigned_to=view.person, rung__gte=1)
+
+
+def _called(view: View) -> Q:
+    called = Q(pk__in=[])
+    for queue_id, place in view.rungs.items():
+        called |= Q(queue_id=queue_id, rung__gte=place)
+    return called
+
+
+def turn_of(view: View) -> Q:
+    """Return which pending requests the person can decide now, and nobody else has said that they will.
+
+    The database need not look for votes when one person is enough: a vote closes those.
+    """
+    person = view.person
+    votes = Decision.objects.filter(request=OuterRef("pk"), taken_back_at=None)
+    voted = Exists(votes.filter(Q(person=person) | Q(on_behalf_of=person)))
+    excluded = Exists(Exclusion.objects.filter(request=OuterRef("pk"), person=person))
+    elsewhere = ~Q(assigned_to=None) & ~Q(assigned_to=person)
+    return (
+        Q(queue_id__in=view.mine)
+        & ~Q(requester=f"user:{person.get_username()}")
+        & ~elsewhere
+        & ~claimed_by_another(view)
+        & ~(Q(people__gt=1) & Q(voted))
+        & ~Q(excluded)
+    )
+
+
+def claimed_by_another(view: View) -> Q:
+    """Return which requests somebody else has on the desk. A claim is over with its time, or when its person votes."""
+    votes = Decision.objects.filter(request=OuterRef("pk"), person=OuterRef("claimed_by"), taken_back_at=None)
+    return Q(claimed_until__gt=view.now) & ~Q(claimed_by=view.person) & ~(Q(people__gt=1) & Q(Exists(votes)))
+
+
+def claimed_by_me(view: View) -> Q:
+    """Return which requests the person has on the desk."""
+    return Q(claimed_until__gt=view.now, claimed_by=view.person)
+
+
+def not_skipped(view: View, *, since: datetime) -> Q:
+    """Return which requests the person has not passed over since a moment."""
+    skips = Act.objects.filter(request=OuterRef("pk"), person=view.person, kind=ActKind.SKIPPED, at__gt=since)
+    return ~Q(Exists(skips))
+
+
+def visible_requests(person: User, tenant_id: UUID, now: datetime | None = None) -> QuerySet[ApprovalRequest]:
+    """Return the requests of a tenant that the person may see."""
+    view = view_of(person, tenant_id, now or utcnow())
+    return ApprovalRequest.objects.filter(visible_to(view), tenant_id=tenant_id)

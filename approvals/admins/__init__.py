@@ -1,0 +1,1 @@
+"""The admin's screens of approvals. Importing ``approvals.admin`` registers them."""

@@ -1,0 +1,170 @@
+"""What the pages of a request share: finding it, and answering a POST that was turned down with what was typed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import redirect_to_login
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django_htmx.http import HttpResponseClientRedirect
+
+from agentops.console.access import Reader, current_reader
+from agentops.console.middleware import zone_of
+from agentops.kernel.clock import utcnow
+from agentops.kernel.errors import AgentOpsError
+from approvals import drafts, shown
+from approvals.duties.rights import why_not
+from approvals.duties.stepup import fresh_factor, step_up_url
+from approvals.models import ApprovalRequest
+from approvals.page_parts.data import status_of
+from approvals.page_parts.outcome import was_retired
+from approvals.page_parts.panel import Answer
+from approvals.page_parts.words import must_open
+from approvals.pages import request_page
+from approvals.queries import events_after, get_request
+from approvals.refusals import AlreadyClosed, ChangedSince, NeedsAcknowledgement, NeedsReason, NeedsStepUp, NotAllowed
+from approvals.request_presenters import Conflict
+
+OK = 200
+_FIELDS: Mapping[type[AgentOpsError], str] = {NeedsAcknowledgement: "acknowledged", NeedsReason: "why"}
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What somebody sent from the page of a request that they may see."""
+
+    http: HttpRequest
+    reader: Reader
+    approval: ApprovalRequest
+
+    @property
+    def digest(self) -> str:
+        """That of the page it was sent from, as it says."""
+        return str(self.http.POST.get("digest", ""))
+
+
+def own(reader: Reader, pk: UUID) -> ApprovalRequest:
+    """Return a request that the reader may see. Raises Http404."""
+    approval = get_request(reader.tenant.pk, pk, reader.person)
+    if approval is None:
+        raise Http404("no such request")
+    return approval
+
+
+def sent_from(request: HttpRequest, reader: Reader, pk: UUID) -> Sent | HttpResponse:
+    """Return what was sent, or the answer to somebody who was shown the request and may not see it any more.
+
+    That answer says nothing of the request. Raises Http404 for everybody else who may not see it.
+    """
+    try:
+        return Sent(request, reader, own(reader, pk))
+    except Http404:
+        moment = str(request.POST.get("shown", ""))
+        lost = ApprovalRequest.objects.filter(pk=pk, tenant_id=reader.tenant.pk).first()
+        if lost is None or shown.seen_by(moment, request_id=pk, person_id=reader.person.pk) is None:
+            raise
+    drafts.keep(lost, reader.person, request.POST, utcnow())
+    told = {"draft": drafts.typed(request.POST), "sign_in_url": _sign_in_url(pk)}
+    return render(request, "approvals/lost.html", {"page": told}, status=403)
+
+
+def _sign_in_url(pk: UUID) -> str:
+    return f"{reverse('login')}?{urlencode({'next': address_of(pk)})}"
+
+
+def address_of(approval_pk: UUID, ending: str = "") -> str:
+    """Return where the page of a request is."""
+    return reverse("approval_request", args=[approval_pk]) + ending
+
+
+View = Callable[[HttpRequest, UUID], HttpResponseBase]
+
+
+def survives_login(view: View) -> View:
+    """Decorate a POST from the page of a request: when the login has run out, what was typed is kept all the same.
+
+    The view itself must ask who is reading, as ``staff_page`` does.
+    """
+
+    @login_not_required
+    @wraps(view)
+    def kept(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            # The middleware looks for nobody where no login is asked for.
+            timezone.activate(zone_of(current_reader(request).tenant.timezone))
+            return view(request, pk)
+        with transaction.atomic():
+            drafts.keep_of_stranger(pk, request.POST, utcnow())
+        return redirect_to_login(address_of(pk))
+
+    return kept
+
+
+def done(sent: Sent, ending: str = "") -> HttpResponse:
+    """Answer a POST that did what it said: the draft is dropped, and the browser goes to the page."""
+    drafts.forget(sent.approval, sent.reader.person)
+    address = address_of(sent.approval.pk, ending)
+    return HttpResponseClientRedirect(address) if sent.http.htmx else redirect(address)  # type: ignore[attr-defined]
+
+
+def page(sent: Sent, answer: Answer, *, status: int = OK) -> HttpResponse:
+    """Answer with the page of the request, read anew unless it is only shown."""
+    approval = sent.approval if status == OK else own(sent.reader, sent.approval.pk)
+    factor = fresh_factor(sent.http) if approval.irreversible else ""
+    whole = replace(answer, factor=factor, sign_in_url=_sign_in_url(approval.pk))
+    found = request_page(sent.reader, approval, utcnow(), whole)
+    return render(sent.http, "approvals/request.html", {"page": found}, status=status)
+
+
+def incomplete(sent: Sent, errors: Mapping[str, str]) -> HttpResponse:
+    """Answer a form that lacks something. One that would be refused even when complete is told that first."""
+    now = utcnow()
+    if status_of(sent.approval, now) != "pending":
+        return turned_down(sent, AlreadyClosed("This request is closed."))
+    against = why_not(sent.approval, sent.reader.person, now)
+    if against is not None:
+        return turned_down(sent, NotAllowed(against[0], next_step=against[1]))
+    return page(sent, _answer(sent, errors=errors), status=422)
+
+
+def turned_down(sent: Sent, error: AgentOpsError) -> HttpResponse:
+    """Answer what stands against it, in the words of the page, and keep what was typed."""
+    drafts.keep(sent.approval, sent.reader.person, sent.http.POST, utcnow())
+    if isinstance(error, NeedsStepUp):
+        return redirect(step_up_url(address_of(sent.approval.pk)))
+    if isinstance(error, NotAllowed):
+        return page(sent, _answer(sent, "lost", {"form": error.in_full}), status=403)
+    if isinstance(error, AlreadyClosed):
+        return page(sent, _answer(sent, _closed_by(own(sent.reader, sent.approval.pk))), status=409)
+    if isinstance(error, ChangedSince):
+        return page(sent, _answer(sent, "changed", reset=True), status=409)
+    field = next((name for kind, name in _FIELDS.items() if isinstance(error, kind)), "")
+    if field:
+        return page(sent, _answer(sent, errors={field: error.in_full}), status=422)
+    return page(sent, _answer(sent, errors={"form": error.in_full}, reset=True), status=409)
+
+
+def _closed_by(approval: ApprovalRequest) -> Conflict:
+    """Return what came between."""
+    status = status_of(approval, utcnow())
+    if status == "voided":
+        return "retired" if was_retired(events_after(approval)) else "changed"
+    return "expired" if status == "expired" else "decided_first"
+
+
+def _answer(
+    sent: Sent, conflict: Conflict = "", errors: Mapping[str, str] | None = None, *, reset: bool = False
+) -> Answer:
+    """``reset``: what was chosen and opened has to be chosen and opened anew; the words stay."""
+    draft = drafts.typed(sent.http.POST, must_open(sent.approval.preview, sent.approval.arguments))
+    if reset:
+        draft = drafts.words_of(draft)
+    moment = str(sent.http.POST.get("shown", ""))
+    return Answer(conflict, draft, errors, seen_digest=sent.digest, shown=moment)

@@ -1,0 +1,129 @@
+"""The form that decides, and what stands beside it: who has it on the desk, and whom it may be given to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from agentops.console.access import Reader
+from approvals import shown
+from approvals.access import View
+from approvals.clock.ladder import next_rung
+from approvals.duties.acknowledge import fact_of
+from approvals.duties.rights import names_for
+from approvals.forms import REASONS
+from approvals.models import ApprovalRequest, Delegation
+from approvals.page_parts.words import must_open
+from approvals.queries import level_of
+from approvals.request_presenters import (
+    AssignPart,
+    Claim,
+    Conflict,
+    DecidePanel,
+    Draft,
+    Principal,
+    ReasonChoice,
+    RequestStatus,
+    TypedFact,
+)
+from approvals.routes.assigning import may_assign_to, queues_to_move_to
+from approvals.rows import amount_words, claimant_of, name_of
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a POST that decided nothing has to say. ``seen_digest`` is the digest that it was about.
+
+    ``factor`` is how the person proved to be there within the last minutes, "" when that is too long ago. ``shown`` is
+    the form's own moment of showing: a page that comes back goes on counting from it.
+    """
+
+    conflict: Conflict = ""
+    draft: Draft = field(default_factory=Draft)
+    errors: Mapping[str, str] | None = None
+    seen_digest: str = ""
+    factor: str = ""
+    shown: str = ""
+    sign_in_url: str = ""
+    assign_error: str = ""
+
+
+def panel(reader: Reader, request: ApprovalRequest, answer: Answer, now: datetime) -> DecidePanel:
+    """Return the form for somebody who may decide."""
+    level = level_of(request)
+    what = [request.tool.replace("_", " "), amount_words(request)]
+    return DecidePanel(
+        digest=request.digest,
+        shown=_moment(reader, request, answer, now),
+        approve_label=f"Approve: {', '.join(filter(None, what))}",
+        reasons=[ReasonChoice(code=code, label=label) for code, label in REASONS],
+        asks_check=level >= 2,
+        must_open=must_open(request.preview, request.arguments),
+        fact=TypedFact(label=fact_of(request).label) if level >= 3 else None,
+        steps_up=level >= 3,
+        is_fresh=bool(answer.factor),
+        blind=request.people > 1,
+        undo_seconds=settings.APPROVAL_UNDO_SECONDS,
+        principals=_principals(reader, request, now),
+        escalates_to=_next_step(request),
+        draft=answer.draft,
+        errors=answer.errors or {},
+    )
+
+
+def _moment(reader: Reader, request: ApprovalRequest, answer: Answer, now: datetime) -> str:
+    """The moment of showing: that of the form that comes back when it is the reader's own, else now."""
+    if shown.seen_by(answer.shown, request_id=request.pk, person_id=reader.person.pk):
+        return answer.shown
+    return shown.seal(request_id=request.pk, person_id=reader.person.pk, at=now)
+
+
+def _next_step(request: ApprovalRequest) -> str:
+    rung = next_rung(request)
+    if rung is None:
+        return ""
+    if rung.group is not None:
+        return f"the group {rung.group.name}"
+    return rung.person.get_username() if rung.person is not None else "whoever is on call"
+
+
+def _principals(reader: Reader, request: ApprovalRequest, now: datetime) -> list[Principal]:
+    """For whom the reader may decide, when there is a choice."""
+    if not Delegation.objects.filter(taker=reader.person, revoked_at=None, ends__gt=now).exists():
+        return []
+    found = names_for(request, reader.person, now)
+    if [person.pk for person in found] == [reader.person.pk]:
+        return []
+    return [
+        Principal(value="" if person.pk == reader.person.pk else str(person.pk), label=_for(person, reader.person))
+        for person in found
+    ]
+
+
+def _for(person: User, reader: User) -> str:
+    return "for myself" if person.pk == reader.pk else f"for {name_of(person, reader)}"
+
+
+def assign_part(request: ApprovalRequest, view: View, status: RequestStatus, error: str) -> AssignPart | None:
+    """Return whom the request may be given to, None for somebody who does not manage its queue."""
+    if status != "pending" or request.queue_id not in view.manages:
+        return None
+    people = [Principal(value=str(one.pk), label=name_of(one, view.person)) for one in may_assign_to(request, view.now)]
+    others = queues_to_move_to(request, view.person)
+    return AssignPart(
+        people=people,
+        queues=[Principal(value=str(queue.pk), label=queue.name) for queue in others],
+        error=error,
+    )
+
+
+def claim(request: ApprovalRequest, reader: Reader, status: RequestStatus, now: datetime, *, may: bool) -> Claim:
+    """Return who has the request on the desk."""
+    if status != "pending":
+        return Claim()
+    holder = claimant_of(request, now)
+    if holder is None:
+        return Claim(may=may)
+    return Claim(by=name_of(holder, reader.person), until=request.claimed_until, may=may)

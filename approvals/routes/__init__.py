@@ -1,0 +1,1 @@
+"""Where a request goes: to which queue, to which person, and back when somebody is away."""
