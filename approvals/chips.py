@@ -38,9 +38,14 @@ _FLOW = {
 _RATE = {"first_target": Chip("first-time target"), "unusual": Chip("unusually often")}
 
 
-def chips_of(facts: Mapping[str, Any]) -> tuple[Chip, ...]:
-    """Return the chips of a request, the gravest first; what is left out is counted in a last one."""
+def chips_of(facts: Mapping[str, Any], *, alike: int = 0) -> tuple[Chip, ...]:
+    """Return the chips of a request, the gravest first; what is left out is counted in a last one.
+
+    ``alike`` is how many requests that wait ask the same question, itself included.
+    """
     found = [chip for source in _SOURCES for chip in source(facts)]
+    if alike > 1:
+        found.append(Chip(f"{alike} alike"))
     if len(found) <= MOST_CHIPS:
         return tuple(found)
     return (*found[: MOST_CHIPS - 1], Chip(f"{len(found) - MOST_CHIPS + 1} more"))

@@ -15,6 +15,7 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from approvals.access import view_of
 from approvals.claims import claim, release, serve_next, skip
+from approvals.insight.drills import due_for
 from approvals.listing import read_query
 from approvals.models import ApprovalRequest, SavedView
 from approvals.queries import get_request
@@ -100,6 +101,9 @@ def view_delete(request: HttpRequest, reader: Reader, pk: int) -> HttpResponseBa
 
 def _serve(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     now = utcnow()
+    drill = due_for(reader.person, reader.tenant.pk, now)
+    if drill is not None:
+        return redirect("approval_drill", drill.pk)
     served = serve_next(view=view_of(reader.person, reader.tenant.pk, now), now=now)
     if served is None:
         messages.info(request, "Nothing else waits for you now.")

@@ -14,6 +14,7 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import new_id
 from agentops.registry.role import QueueDefault
+from agentops.runtime.deciding import Answering
 from agentops.runtime.ports import ApprovalCase, ApprovalState, Resolution
 from approvals import live
 from approvals.acts import record_act
@@ -146,6 +147,8 @@ def _expire_due(now: datetime, limit: int) -> int:
         try:
             with transaction.atomic():
                 done += expire_request(request_id=request_id, now=now)
+        except Answering:
+            continue  # it expires when the agent has answered
         except AgentOpsError:
             log.exception("request %s could not be expired", request_id)
     return done

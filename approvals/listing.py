@@ -18,6 +18,7 @@ from agentops.console.codes import as_uuid
 from agentops.console.marks import Filter, Option, Tier
 from agentops.registry import roles
 from approvals.access import View, view_of
+from approvals.insight.siblings import counts as counts_alike
 from approvals.live import SOCKET_PATH
 from approvals.models import ApprovalRequest
 from approvals.queries import (
@@ -183,8 +184,9 @@ def _filter(name: str, label: str, anything: str, values: Sequence[tuple[str, st
 
 def _groups(rows: Sequence[ApprovalRequest], bucket: Bucket, view: View) -> list[QueueGroup]:
     heading = _day_decided if bucket is Bucket.DECIDED else _day_due
+    alike = {} if bucket is Bucket.DECIDED else counts_alike([row.pk for row in rows], view.now)
     return [
-        QueueGroup(label=label, rows=[row_of(row, bucket, view) for row in group])
+        QueueGroup(label=label, rows=[row_of(row, bucket, view, alike=alike.get(row.pk, 0)) for row in group])
         for label, group in groupby(rows, key=lambda row: heading(row, view.now))
     ]
 

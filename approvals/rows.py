@@ -28,8 +28,8 @@ OUTCOMES: Mapping[str, tuple[Kind, str]] = {
 }
 
 
-def row_of(row: ApprovalRequest, bucket: Bucket, view: View) -> QueueRow:
-    """Return a request as a row of the bucket."""
+def row_of(row: ApprovalRequest, bucket: Bucket, view: View, *, alike: int = 0) -> QueueRow:
+    """Return a request as a row of the bucket. ``alike`` is how many ask the same question, itself included."""
     closed, now = row.state in OUTCOMES, view.now
     lent_by = view.lent.get(row.queue_id)
     return QueueRow(
@@ -42,7 +42,7 @@ def row_of(row: ApprovalRequest, bucket: Bucket, view: View) -> QueueRow:
         amount=amount_words(row),
         tier=Tier(level_of(row)),
         risk=risk_word(row.facts),
-        chips=chips_of(row.facts),
+        chips=chips_of(row.facts, alike=alike),
         due=row.expires_at,
         time_left="" if closed else time_left_words((row.expires_at - now).total_seconds()),
         soon=not closed and row.expires_at - now < SOON,

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from agentops.console.access import STARTERS, TENANT_KEY, Reader, current_reader, staff_page
 from agentops.console.context_processors import THEME_COOKIE, THEMES
@@ -73,7 +73,7 @@ def set_tenant(request: HttpRequest) -> HttpResponse:
     return redirect("home")
 
 
-@require_GET
+@require_safe
 @never_cache
 @staff_page()
 def home(request: HttpRequest, reader: Reader) -> HttpResponse:
@@ -81,7 +81,7 @@ def home(request: HttpRequest, reader: Reader) -> HttpResponse:
     return render(request, "console/home.html", {"page": home_page(reader, now=utcnow())})
 
 
-@require_GET
+@require_safe
 @never_cache
 @staff_page()
 def session_list(request: HttpRequest, reader: Reader) -> HttpResponse:
@@ -113,7 +113,7 @@ def position_in(request: HttpRequest) -> int:
     return min(int(at), LAST_POSITION) if at.isascii() and at.isdigit() and len(at) < 12 else 0
 
 
-@require_GET
+@require_safe
 @never_cache
 @staff_page()
 def session_detail(request: HttpRequest, reader: Reader, session_id: UUID) -> HttpResponse:
@@ -123,7 +123,7 @@ def session_detail(request: HttpRequest, reader: Reader, session_id: UUID) -> Ht
     return render(request, "console/session.html", {"page": page, "panel": panel})
 
 
-@require_GET
+@require_safe
 @never_cache
 @staff_page()
 def step_payload(request: HttpRequest, reader: Reader, session_id: UUID, position: int) -> HttpResponse:

@@ -1,9 +1,9 @@
-"""What a dry run shows besides its sentence, by type: fields, money, mail, text, command, SQL, file, and what cannot be
-shown (pure).
+"""What a dry run shows besides its sentence, by type (pure): fields, money, mail, text, command, SQL, file.
 
 A part is a value with one closed JSON form, bounded in size and depth, so that the digest of a request covers every
-character of it. Making one that is larger than the bounds raises BadPart: what does not fit is an ``Opaque``, which says
-its size and digest instead of its content, and is never taken for something that a person has read.
+character of it. Making one that is larger than the bounds raises BadPart: what does not fit or cannot be shown is an
+``Opaque``, which says its size and digest instead of its content, and is never taken for something that a person has
+read.
 """
 
 import hashlib

@@ -25,6 +25,8 @@ WITH involved AS (
   SELECT u.id, i.why FROM involved i
   JOIN auth_user u ON u.id = i.id OR {mailbox("u")} = {mailbox("i")}
   UNION
+  SELECT person_id, why FROM approvals_exclusion WHERE request_id = %(supersedes)s AND why = %(editor)s
+  UNION
   SELECT u.id, %(beneficiary)s::text FROM (SELECT %(sender)s::text AS email) w
   JOIN auth_user u ON {mailbox("u")} = {mailbox("w")}
 ), written AS (
@@ -37,8 +39,9 @@ SELECT count(*) FROM written"""  # noqa: S608 - constants only
 def exclude(request: ApprovalRequest, case: ApprovalCase) -> int:
     """Write down, in the transaction that opens a request, who may not decide it, and return how many.
 
-    ``case.requester`` and whoever began the session by hand asked for it, ``case.editor`` changed it, the agent's owner
-    owns it, and whoever has the mailbox of ``case.sender`` gains by it.
+    ``case.requester`` and whoever began the session by hand asked for it, ``case.editor`` and the editors of the
+    requests that it comes from changed it, the agent's owner owns it, and whoever has the mailbox of ``case.sender``
+    gains by it.
     """
     why = Exclusion.Why
     acted = [(case.requester, why.REQUESTER), (case.editor, why.EDITOR)]
@@ -50,6 +53,8 @@ def exclude(request: ApprovalRequest, case: ApprovalCase) -> int:
         "whys": [reason for _, reason in named],
         "requester": why.REQUESTER.value,
         "owner": why.OWNER.value,
+        "editor": why.EDITOR.value,
+        "supersedes": request.supersedes_id,
         "beneficiary": why.BENEFICIARY.value,
         "sender": case.sender,
     }
