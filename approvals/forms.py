@@ -129,10 +129,10 @@ class TakeOverForm(DigestForm):
 
 
 class AssignForm(forms.Form):
-    """A request is given to a person or another queue: ``to`` is ``person:3`` or ``queue:7``."""
+    """A request is given to a person or another queue: ``to`` is ``person:3``, ``queue:7``, or ``free``."""
 
     to = forms.RegexField(
-        r"\A(person|queue):[0-9]{1,10}\Z",
+        r"\A((person|queue):[0-9]{1,10}|free)\Z",
         error_messages={"required": "Choose to whom.", "invalid": "Choose to whom."},
     )
     words = forms.CharField(max_length=500, required=False)

@@ -113,10 +113,11 @@ class DecidePanel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignPart:
-    """Whom a manager may give the request to, as values and names."""
+    """Whom the reader may give the request to, as values and names. `free`: back to everybody of its queue."""
 
     people: Sequence[Principal]
     queues: Sequence[Principal]
+    free: bool
     error: str = ""
 
 

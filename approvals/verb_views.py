@@ -115,7 +115,7 @@ def _do_assign(sent: Sent) -> HttpResponse:
     kind, _, key = form.cleaned_data["to"].partition(":")
     person = User.objects.filter(pk=key).first() if kind == "person" else None
     queue = ApprovalQueue.objects.filter(pk=key, tenant=sent.reader.tenant).first() if kind == "queue" else None
-    if person is None and queue is None:
+    if kind != "free" and person is None and queue is None:
         return page(sent, Answer(assign_error="Choose to whom."), status=422)
     try:
         give_to(
@@ -128,7 +128,10 @@ def _do_assign(sent: Sent) -> HttpResponse:
         )
     except AgentOpsError as error:
         return page(sent, Answer(assign_error=error.in_full), status=409)
-    messages.success(sent.http, f"Assigned to {person.get_username() if person else queue}.")
+    told = (
+        f"Assigned to {person.get_username() if person else queue}." if person or queue else "Given back to its queue."
+    )
+    messages.success(sent.http, told)
     return redirect(address_of(sent.approval.pk))
 
 

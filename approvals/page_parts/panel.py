@@ -107,14 +107,19 @@ def _for(person: User, reader: User) -> str:
 
 
 def assign_part(request: ApprovalRequest, view: View, status: RequestStatus, error: str) -> AssignPart | None:
-    """Return whom the request may be given to, None for somebody who does not manage its queue."""
-    if status != "pending" or request.queue_id not in view.manages:
+    """Return whom the request may be given to: by whom it lies with only back to its queue. None for everybody else."""
+    manages = request.queue_id in view.manages
+    if status != "pending" or not (manages or request.assigned_to_id == view.person.pk):
         return None
+    given = request.assigned_to_id is not None
+    if not manages:
+        return AssignPart(people=[], queues=[], free=given, error=error)
     people = [Principal(value=str(one.pk), label=name_of(one, view.person)) for one in may_assign_to(request, view.now)]
     others = queues_to_move_to(request, view.person)
     return AssignPart(
         people=people,
         queues=[Principal(value=str(queue.pk), label=queue.name) for queue in others],
+        free=given,
         error=error,
     )
 

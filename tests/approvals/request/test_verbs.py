@@ -162,3 +162,16 @@ def test_managers_assign_and_nobody_else(stage: Stage, alice: Client, dave: Clie
     assert alice.post(address, {"to": f"queue:{other.pk}"}).status_code == 302
     request.refresh_from_db()
     assert request.queue == other
+
+
+def test_whoever_it_lies_with_gives_it_back(stage: Stage, alice: Client, dave: Client, dave_: User) -> None:
+    request = stage.ask()
+    assert 'value="free"' not in body_of(dave, request)
+    ApprovalRequest.objects.filter(pk=request.pk).update(assigned_to=dave_)
+    assert 'value="free"' in body_of(dave, request)
+    address = reverse("approval_assign", args=[request.pk])
+    assert dave.post(address, {"to": f"person:{stage.cast.alice.pk}"}).status_code == 409
+    assert dave.post(address, {"to": "free"}).status_code == 302
+    request.refresh_from_db()
+    assert request.assigned_to is None
+    assert alice.post(address, {"to": "free"}).status_code == 409
