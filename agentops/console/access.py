@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponseBase
 
 from agentops.tenancy.models import Role, Tenant
-from agentops.tenancy.queries import roles_in, tenants_of
+from agentops.tenancy.queries import places_of
 
 TENANT_KEY = "tenant"
 """Where the web session keeps the id of the tenant that the person chose."""
@@ -78,13 +78,14 @@ def _find(request: HttpRequest) -> Reader | None:
     if user is None:
         # The request failed before anybody was looked for; an error page still wants to know.
         return None
-    tenants = tenants_of(user)
-    if not tenants:
+    places = places_of(user)
+    if not places:
         return None
+    tenants = tuple(places)
     chosen = request.session.get(TENANT_KEY)
     tenant = next((tenant for tenant in tenants if str(tenant.pk) == chosen), tenants[0])
     person = cast("User", user)
-    return Reader(person, tenant, tuple(tenants), roles_in(person, tenant.pk))
+    return Reader(person, tenant, tenants, places[tenant])
 
 
 def current_reader(request: HttpRequest) -> Reader:

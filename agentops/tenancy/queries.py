@@ -14,6 +14,16 @@ def tenants_of(user: AbstractBaseUser | AnonymousUser) -> list[Tenant]:
     return list(Tenant.objects.filter(memberships__user_id=user.pk).distinct().order_by("name"))
 
 
+def places_of(user: AbstractBaseUser | AnonymousUser) -> dict[Tenant, frozenset[Role]]:
+    """Return the tenants that ``user`` belongs to, by name, each with what they do there. One query."""
+    if not user.is_authenticated:
+        return {}
+    found: dict[Tenant, frozenset[Role]] = {}
+    for place in Membership.objects.filter(user_id=user.pk).select_related("tenant").order_by("tenant__name"):
+        found[place.tenant] = found.get(place.tenant, frozenset()) | {Role(place.role)}
+    return found
+
+
 def roles_in(user: AbstractBaseUser | AnonymousUser, tenant_id: UUID) -> frozenset[Role]:
     """Return what ``user`` does in the tenant, empty for an outsider."""
     if not user.is_authenticated:

@@ -17,6 +17,7 @@ from agentops.tenancy.models import Role
 from approvals.models import ApprovalRequest, Decision, Verdict
 from approvals.operations import AlreadyClosed, AlreadyDecided, Receipt, decide_request
 from tests.approvals.conftest import Stage, client_of, decide, overdue, page_url, queue_url
+from tests.approvals.duties.conftest import needs
 from tests.approvals.test_races import at_once
 from tests.factories.people import make_person
 
@@ -36,9 +37,7 @@ def dave(stage: Stage) -> User:
 
 
 def ask(stage: Stage, people: int = 2) -> ApprovalRequest:
-    request = stage.ask()
-    ApprovalRequest.objects.update(people=people)
-    return request
+    return needs(stage.ask(), people)
 
 
 def say(request: ApprovalRequest, who: User, verdict: Verdict = Verdict.APPROVE) -> Receipt:
@@ -79,7 +78,7 @@ def test_same_person_never_counts_twice(stage: Stage, dave: User) -> None:
     say(request, stage.cast.alice)
     assert say(request, stage.cast.alice) == Receipt(repeated=True, missing=1)
     assert (state(request), Decision.objects.count(), len(told(request))) == ("pending", 1, 1)
-    with pytest.raises(AlreadyDecided, match="approved this already"):
+    with pytest.raises(AlreadyDecided, match="decided this already"):
         say(request, stage.cast.alice, Verdict.REJECT)
 
 

@@ -101,7 +101,7 @@ def test_facts_are_those_of_the_rows(stage: Stage) -> None:
     assert {name: getattr(session, name) for name in vars(row) if name != "_state"} == {
         name: value for name, value in vars(row).items() if name != "_state"
     }
-    assert (facts.queue, facts.earlier, facts.approvals) == (stage.cast.queue.slug, ("", ""), 0)
+    assert (facts.queue, facts.earlier, facts.approvals) == (stage.cast.queue.slug, ("", "", None), 0)
     assert (facts.waiting.tool, facts.waiting.frozen) == ("pay", "")
 
 
