@@ -12,10 +12,11 @@ from django.http import QueryDict
 from agentops.kernel.canonical import storable
 from approvals import shown
 from approvals.access import visible_requests
-from approvals.models import ApprovalRequest
+from approvals.models import ActKind, ApprovalRequest
 from approvals.models import Draft as Kept
 from approvals.request_presenters import Draft, Verb
 
+_SENT = (ActKind.ASKED, ActKind.ESCALATED, ActKind.EDITED, ActKind.TAKEN_OVER)
 _LINES = ("reason", "on_behalf_of")
 _WORDS = ("why", "checked", "question", "note", "because")
 MOST_WORDS = 2_000
@@ -47,8 +48,12 @@ def _verb(name: object) -> Verb:
 
 
 def keep(request: ApprovalRequest, person: User, data: QueryDict, now: datetime) -> None:
-    """Keep what the person typed about the request. Nothing is kept of somebody who has decided it."""
-    if request.decisions.filter(person=person, taken_back_at=None).exists():
+    """Keep what the person typed about the request.
+
+    Nothing is kept of somebody who has decided it, nor of a page that has been sent meanwhile: what its script saves
+    while it goes away may come after what was sent.
+    """
+    if request.decisions.filter(person=person, taken_back_at=None).exists() or _was_sent(request, person, data):
         return
     draft = typed(data)
     if not draft.words and not draft.verb and not draft.reason and not draft.opened:
@@ -57,6 +62,11 @@ def keep(request: ApprovalRequest, person: User, data: QueryDict, now: datetime)
     fields = {name: getattr(draft, name) for name in ("verb", *_LINES, *_WORDS)} | {"opened": sorted(draft.opened)}
     values = {"fields": fields, "digest": _text(data.get("digest"), 64), "saved_at": now}
     Kept.objects.update_or_create(request=request, person=person, defaults=values)
+
+
+def _was_sent(request: ApprovalRequest, person: User, data: QueryDict) -> bool:
+    seen = shown.seen_by(str(data.get("shown", "")), request_id=request.pk, person_id=person.pk)
+    return seen is not None and request.acts.filter(person=person, kind__in=_SENT, at__gt=seen.at).exists()
 
 
 def keep_of_stranger(request_id: UUID, data: QueryDict, now: datetime) -> bool:

@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import employ_agent, open_and_start
 from agentops.runtime.states import ENDED, InvocationState
 from agentops.tenancy.models import Membership, Role, Tenant
+from approvals.duties.acknowledge import fact_of
 from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
 from approvals.operations import AlreadyClosed, decide_request
 from benchmarks.tau_script import WRITES, proposals_of, unknown_calls
@@ -71,10 +73,15 @@ class Round:
         self.tenant = Tenant.objects.create(slug=f"round-{number}", name=f"Round {number}")
         load_shop(self.tenant, users=shop.users, orders=shop.orders, products=shop.products)
         self.agent: Agent = employ_agent(tenant_id=self.tenant.pk, role=ROLE, name="Support", actor="benchmark")
-        self.person = User.objects.create_user(f"approver-{number}")
-        Membership.objects.create(tenant=self.tenant, user=self.person, role=Role.APPROVER)
+        # What cannot be undone takes two people.
+        self.people = [self._approver(f"approver-{number}-{which}") for which in (1, 2)]
+
+    def _approver(self, name: str) -> User:
+        person = User.objects.create_user(name)
+        Membership.objects.create(tenant=self.tenant, user=person, role=Role.APPROVER)
         for queue in ApprovalQueue.objects.filter(tenant=self.tenant):
-            assign_perm("approvals.decide_queue", self.person, queue)
+            assign_perm("approvals.decide_queue", person, queue)
+        return person
 
     def run(self, patience_s: float) -> tuple[Counter[str], list[str]]:
         """Work every task to its end while workers are killed; return the figures and what was wrong, in words."""
@@ -102,16 +109,18 @@ class Round:
 
     def _approve_all(self) -> None:
         for request in ApprovalRequest.objects.filter(tenant=self.tenant, state="pending"):
-            try:
-                decide_request(
-                    request_id=request.pk,
-                    person=self.person,
-                    verdict=Verdict.APPROVE,
-                    digest=request.digest,
-                    now=timezone.now(),
-                )
-            except AlreadyClosed:
-                continue
+            fact = fact_of(request).expected if request.irreversible else ""
+            for person in self.people[: request.people]:
+                with suppress(AlreadyClosed):
+                    decide_request(
+                        request_id=request.pk,
+                        person=person,
+                        verdict=Verdict.APPROVE,
+                        digest=request.digest,
+                        acknowledged=fact,
+                        stepped_up="totp" if fact else "",
+                        now=timezone.now(),
+                    )
 
     def _compare(self, sessions: dict[str, UUID]) -> tuple[Counter[str], list[str]]:
         words: list[str] = []

@@ -131,7 +131,7 @@ class ApprovalQueueAdmin(GuardedModelAdminMixin, TenantRowAdmin):
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
         """Delete and record each."""
         with transaction.atomic():
-            for queue in queryset.select_for_update():
+            for queue in queryset.select_for_update(of=("self",)):
                 self.delete_model(request, queue)
 
     def get_obj_perms_base_context(self, request: HttpRequest, obj: ApprovalQueue) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import axe_playwright_python
 import pytest
 from django.urls import reverse
+from guardian.shortcuts import assign_perm
 from playwright.sync_api import Page, Response
 
 from agentops.runtime.dispatch import work_until_quiet
@@ -26,6 +27,7 @@ def pages_of(stage: Stage) -> dict[str, tuple[str, str]]:
     """Return who opens which address, by the page's name."""
     pending, decided = stage.ask("T-1009"), stage.ask("T-1007")
     decide(decided, stage.shop.approver, Verdict.REJECT)
+    assign_perm("approvals.manage_queue", stage.shop.approver, pending.queue)
     work_until_quiet()
     return {
         "home": ("alice", "/"),

@@ -17,7 +17,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Sum
-from django.utils import timezone
 from guardian.shortcuts import assign_perm
 
 from agentops.agents.models import Agent
@@ -29,7 +28,7 @@ from agentops.runtime.operations import employ_agent
 from agentops.runtime.states import ENDED
 from agentops.tenancy.models import Role, Tenant
 from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
-from approvals.operations import AlreadyClosed, decide_request
+from approvals.refusals import AlreadyClosed
 from support_agent.models import (
     Customer,
     DeskOperation,
@@ -43,6 +42,7 @@ from support_agent.models import (
 )
 from support_agent.role import ROLE
 from support_agent.seeds import seed_demo
+from tests.factories.deciding import decide_fully
 from tests.factories.people import make_person
 
 SMALL_MINOR = 2500
@@ -89,10 +89,8 @@ def open_shop(name: str, *, approver: str = "") -> Shop:
 
 
 def decide(request: ApprovalRequest, person: User, verdict: Verdict) -> None:
-    """Decide a request. Raises AlreadyClosed."""
-    decide_request(
-        request_id=request.pk, person=person, verdict=verdict, digest=request.digest, reason=NO, now=timezone.now()
-    )
+    """Decide a request, with other people where one is not enough. Raises AlreadyClosed."""
+    decide_fully(request, person, verdict, reason=NO)
 
 
 def verdict_on(request: ApprovalRequest) -> Verdict:

@@ -30,7 +30,7 @@ from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import employ_agent, start_session
 from agentops.tenancy.models import Role, Tenant
 from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
-from approvals.operations import decide_request
+from tests.factories.deciding import decide_fully
 from tests.factories.malicious import MaliciousPlanner, Plan
 from tests.factories.outside_policy import Judge, in_the_books
 from tests.factories.people import make_person
@@ -170,14 +170,8 @@ def work_and_decide(alice: User, plans: Mapping[str, Plan]) -> None:
             agrees = part_of(plans[request.subject_id]).lenient and request.session_id not in agreed
             if agrees:
                 agreed.add(request.session_id)
-            decide_request(
-                request_id=request.pk,
-                person=alice,
-                verdict=Verdict.APPROVE if agrees else Verdict.REJECT,
-                digest=request.digest,
-                now=request.created_at,
-                reason="" if agrees else "Nobody asked for this.",
-            )
+            verdict = Verdict.APPROVE if agrees else Verdict.REJECT
+            decide_fully(request, alice, verdict, reason="" if agrees else "Nobody asked for this.")
     raise AssertionError("a session asks without end")
 
 

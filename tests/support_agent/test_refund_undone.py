@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from django.utils import timezone
 
 from agentops.kernel.errors import FailureKind
 from agentops.llm.scripted import ScriptedPlanner
@@ -15,9 +14,9 @@ from agentops.runtime.dispatch import work_until_quiet
 from agentops.runtime.models import Invocation, ProcessInstance, Session
 from agentops.runtime.operations import employ_agent, start_session
 from approvals.models import ApprovalRequest, Verdict
-from approvals.operations import decide_request
 from support_agent import models
 from support_agent.role import ROLE
+from tests.factories.deciding import decide_fully
 from tests.factories.people import Cast, make_cast
 from tests.factories.support import Shop, make_shop
 
@@ -69,14 +68,7 @@ def now(session: Session) -> Session:
 def decide(cast: Cast, verdict: Verdict) -> ApprovalRequest:
     """Decide the one open question, as Alice."""
     request = ApprovalRequest.objects.get(state="pending")
-    decide_request(
-        request_id=request.pk,
-        person=cast.alice,
-        verdict=verdict,
-        digest=request.digest,
-        reason="Because it is so.",
-        now=timezone.now(),
-    )
+    decide_fully(request, cast.alice, verdict)
     work_until_quiet()
     return request
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from guardian.shortcuts import remove_perm
 
 from approvals import shown
-from approvals.models import ApprovalRequest, Decision, Draft
+from approvals.models import ApprovalRequest, Decision, Draft, Rung
 from tests.approvals.conftest import Stage, client_of, page_url
 from tests.approvals.request.conftest import body_of, send, state
 
@@ -124,3 +124,14 @@ def test_permission_lost_altogether_keeps_the_draft_and_tells_nothing_of_the_req
     assert "Pay $50.00" not in body
     assert alice.post(address, {**data, "shown": ""}).status_code == 404
     assert Draft.objects.get().fields["why"] == "Typed at length."
+
+
+def test_what_a_page_saves_after_it_was_sent_is_not_kept(stage: Stage, alice: Client) -> None:
+    request = stage.ask()
+    before = moment_of(alice, request)
+    Rung.objects.create(queue=stage.cast.queue, place=1, kind="person", person=stage.cast.bob, after_percent=50)
+    assert send(alice, request, "escalate", note="Look at this.").status_code == 302
+    assert save(alice, request, verb="escalate", note="Look at this.", shown=before) == 204
+    assert Draft.objects.count() == 0
+    assert save(alice, request, note="Another one.", shown=moment_of(alice, request)) == 204
+    assert Draft.objects.get().fields["note"] == "Another one."
