@@ -152,7 +152,7 @@ def tab_to(page: Page, selector: str) -> None:
 
 
 def test_decisions_by_keyboard(stage: Stage, signed_in: SignedIn) -> None:
-    first, second = stage.ask(CANCELLATION), stage.ask(RETURN)
+    first, second = stage.ask(REFUND), stage.ask(RETURN)
     page = signed_in("alice")
     page.goto("/approvals/")
     focused = page.locator(":focus")
@@ -187,4 +187,4 @@ def test_decisions_by_keyboard(stage: Stage, signed_in: SignedIn) -> None:
     expect(page.get_by_text("Rejected by you")).to_contain_text("Kept by the customer: r, j, k and o are letters here.")
     stage.finish(first)
     stage.finish(second)
-    assert (effects("CancelOrder"), effects("ReturnItems")) == (1, 0)
+    assert (effects("RefundOrder"), effects("ReturnItems")) == (1, 0)
