@@ -10,7 +10,7 @@ from agentops.chaos.models import Request
 from agentops.chaos.scripts import CHANGED_TO, verdict_on
 from agentops.kernel.clock import utcnow
 from agentops.registry.role import QueueDefault
-from agentops.runtime.deciding import Decided, ask_agent, edit_call, resume
+from agentops.runtime.deciding import Answering, Decided, ask_agent, edit_call, resume
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalCase, ApprovalState, Resolution
 from agentops.runtime.states import SessionStatus
@@ -76,7 +76,7 @@ class Gate:
     def do_due(self, limit: int) -> int:
         """Expire requests that the person does not decide, each in its own transaction, and return how many."""
         due = Request.objects.filter(state=ApprovalState.PENDING, verdict="", expires_at__lte=utcnow())
-        return sum(_close(pk, ApprovalState.EXPIRED, "sweep") for pk in due.values_list("pk", flat=True)[:limit])
+        return sum(_do(pk, ApprovalState.EXPIRED) for pk in due.values_list("pk", flat=True)[:limit])
 
 
 def decide_waiting(limit: int) -> int:
@@ -86,9 +86,15 @@ def decide_waiting(limit: int) -> int:
 
 
 def _do(pk: UUID, verdict: str) -> bool:
-    if verdict == ASK:
-        return _ask(pk)
-    return _edit(pk) if verdict == EDIT else _close(pk, ApprovalState(verdict), PERSON)
+    """Do what the verdict says. While the agent answers a question about the call nothing is done, and it waits."""
+    try:
+        if verdict == ASK:
+            return _ask(pk)
+        if verdict == EDIT:
+            return _edit(pk)
+        return _close(pk, ApprovalState(verdict), "sweep" if verdict == ApprovalState.EXPIRED else PERSON)
+    except Answering:
+        return False
 
 
 @transaction.atomic
