@@ -26,6 +26,7 @@ from tests.factories.books import Rows, Shop, accounts_of_effects, books_of, fau
 
 PATIENCE = 120
 DRILL_PATIENCE = 400
+OUT, SAID = "drill.out", "drill.said"
 CLUSTER = "restarted"
 RESTARTS = 4
 EVENTS_BETWEEN = 60
@@ -60,7 +61,8 @@ def test_database_that_is_restarted_under_load_loses_nothing(base: Path) -> None
             seen = events_in(server)
             restarts += stop_at_once(server)
     drill.terminate()
-    out, said = drill.communicate()
+    drill.wait()
+    out, said = ((base / name).read_text(encoding="utf-8") for name in (OUT, SAID))
     assert out, f"CRASH_SEED={seed}: {said}"
     figures = json.loads(out)
     found = {name: figures[name] for name in ("lost", "duplicated", "mismatches", "deaths")}
@@ -70,18 +72,22 @@ def test_database_that_is_restarted_under_load_loses_nothing(base: Path) -> None
 
 
 def start_drill(base: Path, seed: int) -> "subprocess.Popen[str]":
-    """Start a drill on an embedded server below ``base``."""
+    """Start a drill on an embedded server below ``base``, where it also leaves what it says.
+
+    Not in pipes: nobody reads while it runs, and a full pipe would stop it.
+    """
     ours = ("AGENTOPS_TEST_DATABASE", "DATABASE_URL", "DATABASE_URL_FILE")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     environment |= {"DEMO_DIR": str(base), "AGENTOPS_TEST_CLUSTER": CLUSTER}
-    return subprocess.Popen(
-        [sys.executable, "manage.py", "chaos", "--kills", "25", "--seed", str(seed), "--json"],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    with (base / OUT).open("w") as out, (base / SAID).open("w") as said:
+        return subprocess.Popen(
+            [sys.executable, "manage.py", "chaos", "--kills", "25", "--seed", str(seed), "--json"],
+            cwd=ROOT,
+            env=environment,
+            stdout=out,
+            stderr=said,
+            text=True,
+        )
 
 
 def events_in(server: EmbeddedPostgres) -> int:
