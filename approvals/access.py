@@ -5,7 +5,7 @@ a superuser or having the permission for all queues is not enough.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -47,18 +47,32 @@ class Rights:
 class View:
     """Whose queue is read, and when.
 
-    ``mine`` are the keys of the queues that ``person`` may decide, for others too: ``lent`` tells who gave them those.
-    ``seen`` are those that they see. ``rungs`` are the lowest steps of queues' ladders on which they are called.
+    Of the tenant's queues, by key: ``own`` are those that ``person`` may decide by a right of their own; ``givers`` who
+    delegated which to them and may decide it themselves at this moment; ``seen`` those that they see, ``manages`` those
+    that they manage; ``rungs`` the lowest steps of ladders on which they are called.
     """
 
     tenant_id: UUID
     person: User
-    mine: frozenset[int]
     now: datetime
-    seen: frozenset[int] = frozenset()
-    manages: frozenset[int] = frozenset()
-    lent: Mapping[int, User] = field(default_factory=dict)
-    rungs: Mapping[int, int] = field(default_factory=dict)
+    own: frozenset[int]
+    seen: frozenset[int]
+    manages: frozenset[int]
+    givers: Mapping[int, Sequence[User]]
+    rungs: Mapping[int, int]
+
+    @property
+    def mine(self) -> frozenset[int]:
+        """The queues that the person may decide, in whichever name."""
+        return self.own | frozenset(self.givers)
+
+    def lender(self, queue_id: int) -> User | None:
+        """Return for whom alone the person may decide a queue, None when by a right of their own or not at all."""
+        return None if queue_id in self.own else next(iter(self.givers.get(queue_id, ())), None)
+
+    def principals(self, queue_id: int) -> list[User]:
+        """Return in whose names the person may decide a queue: their own first, then whoever delegated to them."""
+        return [*([self.person] if queue_id in self.own else []), *self.givers.get(queue_id, ())]
 
 
 def rights_of(person: User) -> Rights:
@@ -94,36 +108,21 @@ def _rights(held: Mapping[int, Collection[str]]) -> Rights:
     )
 
 
-def may_decide(person: User, queue: ApprovalQueue) -> bool:
-    """Return whether the person has the queue's own permission. Being a superuser is not enough."""
-    return queue.pk in decidable_queues(person)
-
-
-def decidable_queues(person: User) -> frozenset[int]:
-    """Return the keys of the queues that the person may decide by a right of their own."""
-    return rights_of(person).decide
-
-
-def visible_queues(person: User) -> frozenset[int]:
-    """Return the keys of the queues that the person may see, decide or manage. Single requests: ``visible_to``."""
-    return rights_of(person).see
-
-
 def view_of(person: User, tenant_id: UUID, now: datetime) -> View:
     """Return whose queue is read, with all that decides what is in it."""
     queues = ApprovalQueue.objects.filter(_member(person), tenant_id=tenant_id).order_by("pk")
     asked = (*_names_of_rights(person), _rung_of(person, tenant_id, now), _givers(person, now))
     found = list(queues.values_list("pk", *asked)) if person.is_active else []
     rights = _rights({pk: {*own, *by_group} for pk, own, by_group, _, _ in found})
-    lent = _lent({pk: givers for pk, _, _, _, givers in found if givers and pk not in rights.decide}, tenant_id)
+    givers = _who_may({pk: keys for pk, _, _, _, keys in found if keys}, tenant_id)
     return View(
         tenant_id=tenant_id,
         person=person,
-        mine=rights.decide | frozenset(lent),
         now=now,
-        seen=rights.see | frozenset(lent),
+        own=rights.decide,
+        seen=rights.see | frozenset(givers),
         manages=rights.manage,
-        lent=lent,
+        givers=givers,
         rungs={pk: place for pk, _, _, place, _ in found if place is not None},
     )
 
@@ -136,19 +135,14 @@ def _rung_of(person: User, tenant_id: UUID, now: datetime) -> Subquery:
 
 
 def _givers(person: User, now: datetime) -> ArraySubquery:
-    given = Delegation.objects.filter(
-        Q(queue=None) | Q(queue=OuterRef("pk")),
-        tenant=OuterRef("tenant"),
-        taker=person,
-        begins__lte=now,
-        ends__gt=now,
-        revoked_at=None,
-    )
-    return ArraySubquery(given.order_by("begins").values("giver_id"))
+    here = Q(queue=None) | Q(queue=OuterRef("pk"))
+    lasting = Q(begins__lte=now, ends__gt=now, revoked_at=None)
+    given = Delegation.objects.filter(lasting, here, tenant=OuterRef("tenant"), taker=person)
+    return ArraySubquery(given.order_by("begins", "pk").values("giver_id"))
 
 
-def _lent(given: Mapping[int, Sequence[int]], tenant_id: UUID) -> dict[int, User]:
-    """Return who lets the person decide which queue for them: the first giver who may decide it at this moment."""
+def _who_may(given: Mapping[int, Sequence[int]], tenant_id: UUID) -> dict[int, list[User]]:
+    """Return, of the people who delegated each queue, those who may decide it themselves; no queue without any."""
     if not given:
         return {}
     rights = {"content_type": _kind(), "permission__codename": DECIDE}
@@ -158,12 +152,12 @@ def _lent(given: Mapping[int, Sequence[int]], tenant_id: UUID) -> dict[int, User
     people = User.objects.filter(member, pk__in={pk for givers in given.values() for pk in givers}, is_active=True)
     found = {each.pk: each for each in people.annotate(own=ArraySubquery(own), by_group=ArraySubquery(by_group))}
     may = {pk: {*vars(each)["own"], *vars(each)["by_group"]} for pk, each in found.items()}
-    lent: dict[int, User] = {}
-    for queue, givers in given.items():
-        giver = next((found[pk] for pk in givers if str(queue) in may.get(pk, ())), None)
-        if giver is not None:
-            lent[queue] = giver
-    return lent
+    # Somebody who delegated a queue twice gives one name.
+    able: dict[int, list[User]] = {
+        queue: [found[pk] for pk in dict.fromkeys(keys) if str(queue) in may.get(pk, ())]
+        for queue, keys in given.items()
+    }
+    return {queue: people for queue, people in able.items() if people}
 
 
 def visible_to(view: View) -> Q:

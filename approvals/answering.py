@@ -20,6 +20,7 @@ from agentops.console.middleware import zone_of
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from approvals import drafts, shown
+from approvals.access import View, view_of
 from approvals.duties.rights import why_not
 from approvals.duties.stepup import fresh_factor, step_up_url
 from approvals.models import ApprovalRequest
@@ -38,10 +39,11 @@ _FIELDS: Mapping[type[AgentOpsError], str] = {NeedsAcknowledgement: "acknowledge
 
 @dataclass(frozen=True)
 class Sent:
-    """What somebody sent from the page of a request that they may see."""
+    """What somebody sent from the page of a request that they may see. ``view`` are their rights at that moment."""
 
     http: HttpRequest
     reader: Reader
+    view: View
     approval: ApprovalRequest
 
     @property
@@ -50,12 +52,13 @@ class Sent:
         return str(self.http.POST.get("digest", ""))
 
 
-def own(reader: Reader, pk: UUID) -> ApprovalRequest:
-    """Return a request that the reader may see. Raises Http404."""
-    approval = get_request(reader.tenant.pk, pk, reader.person)
+def found_by(http: HttpRequest, reader: Reader, pk: UUID) -> Sent:
+    """Return a request that the reader may see, with what they have sent, read now. Raises Http404."""
+    view = view_of(reader.person, reader.tenant.pk, utcnow())
+    approval = get_request(view, pk)
     if approval is None:
         raise Http404("no such request")
-    return approval
+    return Sent(http, reader, view, approval)
 
 
 def sent_from(request: HttpRequest, reader: Reader, pk: UUID) -> Sent | HttpResponse:
@@ -64,7 +67,7 @@ def sent_from(request: HttpRequest, reader: Reader, pk: UUID) -> Sent | HttpResp
     That answer says nothing of the request. Raises Http404 for everybody else who may not see it.
     """
     try:
-        return Sent(request, reader, own(reader, pk))
+        return found_by(request, reader, pk)
     except Http404:
         moment = str(request.POST.get("shown", ""))
         lost = ApprovalRequest.objects.filter(pk=pk, tenant_id=reader.tenant.pk).first()
@@ -84,10 +87,10 @@ def address_of(approval_pk: UUID, ending: str = "") -> str:
     return reverse("approval_request", args=[approval_pk]) + ending
 
 
-View = Callable[[HttpRequest, UUID], HttpResponseBase]
+_Answering = Callable[[HttpRequest, UUID], HttpResponseBase]
 
 
-def survives_login(view: View) -> View:
+def survives_login(view: _Answering) -> _Answering:
     """Decorate a POST from the page of a request: when the login has run out, what was typed is kept all the same.
 
     The view itself must ask who is reading, as ``staff_page`` does.
@@ -116,19 +119,18 @@ def done(sent: Sent, ending: str = "") -> HttpResponse:
 
 def page(sent: Sent, answer: Answer, *, status: int = OK) -> HttpResponse:
     """Answer with the page of the request, read anew unless it is only shown."""
-    approval = sent.approval if status == OK else own(sent.reader, sent.approval.pk)
-    factor = fresh_factor(sent.http) if approval.irreversible else ""
-    whole = replace(answer, factor=factor, sign_in_url=_sign_in_url(approval.pk))
-    found = request_page(sent.reader, approval, utcnow(), whole)
+    now = sent if status == OK else found_by(sent.http, sent.reader, sent.approval.pk)
+    factor = fresh_factor(sent.http) if now.approval.irreversible else ""
+    whole = replace(answer, factor=factor, sign_in_url=_sign_in_url(now.approval.pk))
+    found = request_page(now.reader, now.approval, now.view, whole)
     return render(sent.http, "approvals/request.html", {"page": found}, status=status)
 
 
 def incomplete(sent: Sent, errors: Mapping[str, str]) -> HttpResponse:
     """Answer a form that lacks something. One that would be refused even when complete is told that first."""
-    now = utcnow()
-    if status_of(sent.approval, now) != "pending":
+    if status_of(sent.approval, sent.view.now) != "pending":
         return turned_down(sent, AlreadyClosed("This request is closed."))
-    against = why_not(sent.approval, sent.reader.person, now)
+    against = why_not(sent.approval, sent.view)
     if against is not None:
         return turned_down(sent, NotAllowed(against[0], next_step=against[1]))
     return page(sent, _answer(sent, errors=errors), status=422)
@@ -142,7 +144,8 @@ def turned_down(sent: Sent, error: AgentOpsError) -> HttpResponse:
     if isinstance(error, NotAllowed):
         return page(sent, _answer(sent, "lost", {"form": error.in_full}), status=403)
     if isinstance(error, AlreadyClosed):
-        return page(sent, _answer(sent, _closed_by(own(sent.reader, sent.approval.pk))), status=409)
+        now = found_by(sent.http, sent.reader, sent.approval.pk)
+        return page(sent, _answer(sent, _closed_by(now.approval)), status=409)
     if isinstance(error, ChangedSince):
         return page(sent, _answer(sent, "changed", reset=True), status=409)
     field = next((name for kind, name in _FIELDS.items() if isinstance(error, kind)), "")

@@ -162,7 +162,7 @@ def _decide(view: View, one: ApprovalRequest, ruling: Ruling) -> None:
         digest=ruling.digests[one.pk],
         reason=ruling.reason,
         reason_code=ruling.reason_code,
-        on_behalf_of=view.lent.get(one.queue_id),
+        on_behalf_of=view.lender(one.queue_id),
         now=view.now,
     )
 

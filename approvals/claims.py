@@ -8,14 +8,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from agentops.kernel.errors import AgentOpsError
-from agentops.runtime.ports import ApprovalState
 from approvals import live
-from approvals.access import View, not_skipped, rights_of
+from approvals.access import View, not_skipped, rights_of, view_of
 from approvals.acts import record_act
 from approvals.duties.rights import why_not
 from approvals.models import ActKind, ApprovalRequest
 from approvals.queries import Bucket, by_urgency, requests_in
-from approvals.refusals import AlreadyClosed, NeedsReason, NotAllowed
+from approvals.refusals import NeedsReason, NotAllowed, require_open
 
 CLAIMED_FOR = timedelta(minutes=15)
 SKIPPED_FOR = timedelta(hours=1)
@@ -47,7 +46,7 @@ def claim(*, request_id: UUID, person: User, now: datetime) -> ApprovalRequest:
     Raises NotAllowed, AlreadyClosed, ClaimedByAnother, or ApprovalRequest.DoesNotExist.
     """
     request = _locked(request_id)
-    _require_open(request, now)
+    require_open(request, now)
     _require_decider(request, person, now)
     if request.assigned_to_id not in (None, person.pk):
         raise ClaimedByAnother(f"It is assigned to {_name(request.assigned_to)}.")
@@ -64,7 +63,7 @@ def release(*, request_id: UUID, person: User, now: datetime) -> ApprovalRequest
     Raises NotAllowed, AlreadyClosed, NotClaimed, or ApprovalRequest.DoesNotExist.
     """
     request = _locked(request_id)
-    _require_open(request, now)
+    require_open(request, now)
     if not _is_claimed(request, now):
         raise NotClaimed("Nobody has claimed it.")
     if request.claimed_by_id != person.pk and request.queue_id not in rights_of(person).manage:
@@ -85,7 +84,7 @@ def skip(*, request_id: UUID, person: User, reason: str, now: datetime) -> None:
     Raises NotAllowed, AlreadyClosed, NeedsReason, or ApprovalRequest.DoesNotExist.
     """
     request = _locked(request_id)
-    _require_open(request, now)
+    require_open(request, now)
     _require_decider(request, person, now)
     words = reason.replace("\x00", "").strip()[:MOST_WORDS]
     if not words:
@@ -109,7 +108,7 @@ def serve_next(*, view: View, now: datetime) -> UUID | None:
         request = free.select_related("queue").first()
         if request is None:
             return None
-        if why_not(request, view.person, now) is None:
+        if why_not(request, view) is None:
             _put_on_desk(request, view.person, now)
             return request.pk
         passed.append(request.pk)
@@ -121,15 +120,8 @@ def _locked(request_id: UUID) -> ApprovalRequest:
     return requests.select_related("queue", "claimed_by", "assigned_to").get(pk=request_id)
 
 
-def _require_open(request: ApprovalRequest, now: datetime) -> None:
-    if request.state != ApprovalState.PENDING:
-        raise AlreadyClosed(f"This request was already {request.state}.")
-    if now >= request.expires_at:
-        raise AlreadyClosed("This request has expired.")
-
-
 def _require_decider(request: ApprovalRequest, person: User, now: datetime) -> None:
-    against = why_not(request, person, now)
+    against = why_not(request, view_of(person, request.tenant_id, now))
     if against is not None:
         raise NotAllowed(against[0], next_step=against[1])
 

@@ -123,5 +123,5 @@ def _do(request: HttpRequest, reader: Reader, pk: UUID, act: Callable[[], Approv
 
 
 def _require_visible(reader: Reader, pk: UUID) -> None:
-    if get_request(reader.tenant.pk, pk, reader.person) is None:
+    if get_request(view_of(reader.person, reader.tenant.pk, utcnow()), pk) is None:
         raise Http404("no such request")

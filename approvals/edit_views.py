@@ -19,7 +19,7 @@ from agentops.kernel.errors import AgentOpsError
 from agentops.registry.tool import ToolSpec
 from agentops.runtime.models import Session
 from approvals import drafts, verbs
-from approvals.answering import Sent, address_of, own
+from approvals.answering import OK, Sent, address_of, found_by
 from approvals.duties.rights import why_not
 from approvals.models import ApprovalRequest
 from approvals.page_parts.data import status_of
@@ -32,7 +32,7 @@ from approvals.refusals import NotAllowed
 @staff_page()
 def edit(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponseBase:
     """Show the arguments as a form; a POST proposes them anew, as the person's own proposal."""
-    sent = Sent(request, reader, own(reader, pk))
+    sent = found_by(request, reader, pk)
     tool = _tool_of(sent.approval)
     if tool is None:
         return _page(sent, None, "The tool is not installed any more, so its form cannot be made.", status=409)
@@ -96,10 +96,12 @@ def _as_typed(field: object, value: Any) -> Any:
     return value
 
 
-def _page(sent: Sent, form: StepForm | None, error: str = "", *, status: int = 200) -> HttpResponse:
-    approval, now = own(sent.reader, sent.approval.pk), utcnow()
-    open_ = status_of(approval, now) == "pending"
-    against = why_not(approval, sent.reader.person, now) if open_ else ("This request is closed.", "")
+def _page(sent: Sent, form: StepForm | None, error: str = "", *, status: int = OK) -> HttpResponse:
+    if status != OK:
+        sent = found_by(sent.http, sent.reader, sent.approval.pk)
+    approval, now = sent.approval, sent.view.now
+    is_open = status_of(approval, now) == "pending"
+    against = why_not(approval, sent.view) if is_open else ("This request is closed.", "")
     shown = {
         "approval": approval,
         "effect": reveal(approval.effect),

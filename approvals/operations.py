@@ -29,7 +29,6 @@ from approvals.notices import outbox
 from approvals.refusals import (
     AlreadyClosed,
     AlreadyDecided,
-    ChangedSince,
     DigestBroken,
     Excluded,
     NeedsAcknowledgement,
@@ -39,28 +38,9 @@ from approvals.refusals import (
     NotDelegated,
     SamePerson,
     TooLate,
+    require_open,
+    require_shown,
 )
-
-__all__ = [
-    "AlreadyClosed",
-    "AlreadyDecided",
-    "ChangedSince",
-    "DigestBroken",
-    "Excluded",
-    "NeedsAcknowledgement",
-    "NeedsReason",
-    "NeedsStepUp",
-    "NotAllowed",
-    "NotDelegated",
-    "Receipt",
-    "SamePerson",
-    "TooLate",
-    "decide_request",
-    "dispatch_due",
-    "expire_request",
-    "expired_requests",
-    "take_back",
-]
 
 log = logging.getLogger(__name__)
 
@@ -131,11 +111,14 @@ def decide_request(  # noqa: PLR0913 - what a person says when deciding, each by
         if facts.earlier == (verdict, digest, cast.behalf_id):
             missing = request.people - facts.approvals if request.state == ApprovalState.PENDING else 0
             return Receipt(repeated=True, missing=missing, dispatch_at=request.dispatch_at)
-        _require_open(request, facts, digest=digest, now=now)
+        require_open(request, now)
+        require_shown(request, digest)
+        if facts.earlier[0]:
+            raise AlreadyDecided("You have decided this already, in another way.")
         intact = is_intact(request)
         if intact:
             _require_complete(request, cast)
-            said = _said(person, on_behalf_of if cast.behalf_id else None, cast, reason_code)
+            said = _said(person, on_behalf_of if cast.behalf_id else None, cast, cast.reason, reason_code)
             return _record(request, facts, cast, said, now=now)
         _withdraw_broken(request, facts.waiting)
     log.error("DIGEST_BROKEN: the stored request %s is not what was asked; it was withdrawn", request.code)
@@ -159,18 +142,6 @@ def _facts_allowing(request: ApprovalRequest, person: User, cast: sql.Cast, now:
     return facts
 
 
-def _require_open(request: ApprovalRequest, facts: sql.Facts, *, digest: str, now: datetime) -> None:
-    """Raise what stands against a decision, whoever makes it."""
-    if request.state != ApprovalState.PENDING:
-        raise AlreadyClosed(f"This request was already {request.state}.")
-    if now >= request.expires_at:
-        raise AlreadyClosed("This request has expired.")
-    if digest != request.digest:
-        raise ChangedSince("The request is not what you were shown.")
-    if facts.earlier[0]:
-        raise AlreadyDecided("You have decided this already, in another way.")
-
-
 def _require_complete(request: ApprovalRequest, cast: sql.Cast) -> None:
     """Raise for a decision that lacks what it takes: a reason, or for something irreversible a fact and a factor."""
     if cast.verdict is Verdict.REJECT:
@@ -186,15 +157,18 @@ def _require_complete(request: ApprovalRequest, cast: sql.Cast) -> None:
         raise NeedsStepUp("This cannot be undone, so a second factor is needed.")
 
 
-def _said(person: User, behalf: User | None, cast: sql.Cast, reason_code: str) -> Said:
+def _said(
+    person: User, behalf: User | None, vote: sql.Cast | Decision, reason: str = "", reason_code: str = ""
+) -> Said:
+    """Return what a person said, as they say it or as it is on record."""
     facts: dict[str, JSON] = {}
     if behalf is not None:
         facts["on_behalf_of"] = f"user:{behalf.get_username()}"
-    if cast.acknowledged:
-        facts["acknowledged"] = cast.acknowledged
-    if cast.stepped_up:
-        facts["stepped_up"] = cast.stepped_up
-    return Said(f"user:{person.get_username()}", cast.reason, cast.checked, reason_code, facts)
+    if vote.acknowledged:
+        facts["acknowledged"] = vote.acknowledged
+    if vote.stepped_up:
+        facts["stepped_up"] = vote.stepped_up
+    return Said(f"user:{person.get_username()}", reason, vote.checked, reason_code, facts)
 
 
 def _record(request: ApprovalRequest, facts: sql.Facts, cast: sql.Cast, said: Said, *, now: datetime) -> Receipt:
@@ -279,9 +253,7 @@ def _dispatch(request_id: UUID, now: datetime) -> bool:
     if last is None:
         # Nobody stands for it, which only a hand on the database brings about; execution would refuse it too.
         raise NotAllowed("An approved request has no approval.")
-    cast = sql.Cast(0, Verdict.APPROVE, "", last.checked, last.acknowledged, last.stepped_up, None, None)
-    said = _said(last.person, last.on_behalf_of, cast, "")
-    told = _told(request, request.queue.slug, "approved", said)
+    told = _told(request, request.queue.slug, "approved", _said(last.person, last.on_behalf_of, last))
     deciding.resume(waiting, told, also=[sql.dispatch_part(request)])
     live.announce(request.tenant_id)
     return True

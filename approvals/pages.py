@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from agentops.console.access import Reader
 from agentops.console.marks import Tier
 from agentops.console.reveal import reveal
 from agentops.ledger.models import LedgerEvent
+from agentops.runtime.ports import ApprovalState
 from approvals import chain, drafts
-from approvals.access import View, view_of
+from approvals.access import View
 from approvals.duties.rights import why_not
 from approvals.insight.part import insight_of
 from approvals.models import Act, ActKind, ApprovalRequest
@@ -23,7 +23,7 @@ from approvals.page_parts.panel import Answer
 from approvals.page_parts.talk import exchanges
 from approvals.page_parts.words import flat
 from approvals.presenters import Change
-from approvals.queries import events_after, level_of, successor_of
+from approvals.queries import events_after, level_of, remember_view, successor_of
 from approvals.request_presenters import ChainLink, Neighbours, RequestPage, RequestStatus
 from approvals.rows import name_of
 
@@ -36,33 +36,33 @@ class Case:
 
     reader: Reader
     request: ApprovalRequest
-    now: datetime
+    view: View
     status: RequestStatus
     voted: bool
-    view: View
     events: Sequence[LedgerEvent]
     acts: Sequence[Act]
     successor: ApprovalRequest | None
 
 
-def case_of(reader: Reader, request: ApprovalRequest, now: datetime) -> Case:
-    """Read what the page is made of."""
+def case_of(reader: Reader, request: ApprovalRequest, view: View) -> Case:
+    """Read what the page is made of, at the moment of the view."""
     return Case(
         reader=reader,
         request=request,
-        now=now,
-        status=status_of(request, now),
+        view=view,
+        status=status_of(request, view.now),
         voted=any(one.person_id == reader.person.pk for one in outcome.standing(request)),
-        view=view_of(reader.person, reader.tenant.pk, now),
         events=events_after(request),
         acts=list(Act.objects.filter(request=request).select_related("person")),
-        successor=successor_of(request),
+        # What still waits was replaced by nothing.
+        successor=None if request.state == ApprovalState.PENDING else successor_of(request),
     )
 
 
-def request_page(reader: Reader, request: ApprovalRequest, now: datetime, answer: Answer | None = None) -> RequestPage:
-    """Return the page of one request as the reader sees it."""
-    case = case_of(reader, request, now)
+def request_page(reader: Reader, request: ApprovalRequest, view: View, answer: Answer | None = None) -> RequestPage:
+    """Return the page of one request as the reader sees it, at the moment of the view."""
+    remember_view(view)
+    now, case = view.now, case_of(reader, request, view)
     answer = _with_draft(case, answer or Answer())
     return RequestPage(
         pk=str(request.pk),
@@ -106,7 +106,7 @@ def _standing(case: Case, answer: Answer) -> dict[str, Any]:
         "status": status,
         "decision": outcome.decision(case.reader, request, status, case.events),
         "outcome": outcome.outcome(request, case.events) if status == "approved" else None,
-        "undo": outcome.undo(case.reader, request, status, case.now),
+        "undo": outcome.undo(case.reader, request, status, case.view.now),
         "retired": status == "voided" and case.successor is None and outcome.was_retired(case.events),
         "edited": any(act.kind == ActKind.EDITED for act in case.acts),
         "came_by_edit": before is not None and before.acts.filter(kind=ActKind.EDITED).exists(),
@@ -121,15 +121,15 @@ def _standing(case: Case, answer: Answer) -> dict[str, Any]:
 
 def _deciding(case: Case, answer: Answer) -> dict[str, Any]:
     """The form, or why the reader has none."""
-    reader, request, now = case.reader, case.request, case.now
+    reader, request, view = case.reader, case.request, case.view
     is_open = case.status == "pending"
-    stands_against = why_not(request, reader.person, now) if is_open else ("", "")
+    stands_against = why_not(request, view) if is_open else ("", "")
     may = is_open and stands_against is None
     return {
-        "panel": panels.panel(reader, request, answer, now) if may else None,
+        "panel": panels.panel(reader, request, answer, view) if may else None,
         "cannot": stands_against or ("", ""),
-        "assign": panels.assign_part(request, case.view, case.status, answer.assign_error),
-        "claim": panels.claim(request, reader, case.status, now, may=may),
+        "assign": panels.assign_part(request, view, case.status, answer.assign_error),
+        "claim": panels.claim(request, reader, case.status, view.now, may=may),
         "sign_in_url": answer.sign_in_url,
         "waits_for_answer": case.status == "pending" and _open_questions(case.acts) > 0,
     }

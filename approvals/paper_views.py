@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agentops.console.access import Reader, current_reader, staff_page
 from agentops.kernel.clock import utcnow
 from approvals import drafts
-from approvals.answering import address_of, own
+from approvals.answering import address_of, found_by
 from approvals.pages import request_page
 from approvals.printing import export_of
 
@@ -36,7 +36,7 @@ def draft(request: HttpRequest, pk: UUID) -> HttpResponseBase:
             kept = drafts.keep_of_stranger(pk, request.POST, utcnow())
             return HttpResponse(status=204) if kept else redirect_to_login(address_of(pk))
         reader = current_reader(request)
-        drafts.keep(own(reader, pk), reader.person, request.POST, utcnow())
+        drafts.keep(found_by(request, reader, pk).approval, reader.person, request.POST, utcnow())
     return HttpResponse(status=204)
 
 
@@ -45,12 +45,12 @@ def draft(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 @staff_page()
 def on_paper(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponseBase:
     """Show the request as a document: all unfolded, with its chain, and who printed it when."""
-    now = utcnow()
-    page = request_page(reader, own(reader, pk), now)
+    sent = found_by(request, reader, pk)
+    page = request_page(reader, sent.approval, sent.view)
     shown = {
         "page": page,
         "unfolded": True,
-        "printed_at": now,
+        "printed_at": sent.view.now,
         "printed_by": reader.person.get_full_name() or reader.person.get_username(),
         "state": _STATES[page.status],
     }
@@ -62,10 +62,10 @@ def on_paper(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponseBase
 @staff_page()
 def export(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponseBase:
     """Answer with the request as a JSON file."""
-    approval = own(reader, pk)
-    name = f"{approval.code}.json"
+    sent = found_by(request, reader, pk)
+    name = f"{sent.approval.code}.json"
     return JsonResponse(
-        export_of(reader, approval, utcnow()),
+        export_of(reader, sent.approval, sent.view),
         json_dumps_params={"ensure_ascii": False, "indent": 2},
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -14,6 +14,7 @@ from agentops.kernel.ids import derived_id
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import payload_of
 from agentops.runtime.models import Invocation
+from approvals.access import View
 from approvals.chain import is_sealed
 from approvals.digest import inputs_of
 from approvals.models import Act, ApprovalRequest, Decision
@@ -24,16 +25,16 @@ FORMAT = "approval-request/1"
 _ENDED = "call.succeeded"
 
 
-def export_of(reader: Reader, request: ApprovalRequest, now: datetime) -> dict[str, JSON]:
+def export_of(reader: Reader, request: ApprovalRequest, view: View) -> dict[str, JSON]:
     """Return the request as JSON. docs/approvers.md says what each member means.
 
     Who has not voted on an open request gets neither votes nor acts nor the ledger's places, as on the page.
     """
-    case = case_of(reader, request, now)
+    case = case_of(reader, request, view)
     sealed = is_sealed(request, reader, case.status)
     return {
         "format": FORMAT,
-        "exported": {"at": isoformat(now), "by": reader.person.get_username()},
+        "exported": {"at": isoformat(view.now), "by": reader.person.get_username()},
         "request": _request(case),
         "digest": {"sha256": request.digest, "inputs": inputs_of(request)},
         "sealed": sealed,

@@ -37,7 +37,6 @@ from agentops.policy.flow import ROWS
 from agentops.registry.tool import Tier
 from agentops.runtime.ports import ApprovalState
 from agentops.runtime.session import OBSERVED
-from approvals import access
 from approvals.access import (
     View,
     claimed_by_another,
@@ -45,13 +44,11 @@ from approvals.access import (
     escalated_to,
     turn_of,
     view_of,
-    visible_requests,
     visible_to,
 )
 from approvals.models import Act, ActKind, ApprovalRequest, Decision, Verdict
 from approvals.search import AmountLimit, Search
 
-decidable_queues, visible_queues, may_decide = access.decidable_queues, access.visible_queues, access.may_decide
 PAGE_SIZE = 30
 
 _LEVEL = Case(
@@ -207,7 +204,7 @@ def _part(what: str, rows: QuerySet[Any, Any]) -> tuple[str, Sequence[Any]]:
     return f"(SELECT {what} FROM ({sql}) counted)", params  # noqa: S608 - built by the ORM
 
 
-_KNOWN = "_approvals_turn"
+_KNOWN, _KNOWN_VIEW = "_approvals_turn", "_approvals_view"
 
 
 def remember(person: User, tenant_id: UUID, turn: int) -> None:
@@ -215,12 +212,18 @@ def remember(person: User, tenant_id: UUID, turn: int) -> None:
     setattr(person, _KNOWN, (tenant_id, turn))
 
 
+def remember_view(view: View) -> None:
+    """Let the frame around a page know whose queue the page has read, as ``remember`` does."""
+    setattr(view.person, _KNOWN_VIEW, view)
+
+
 def turn_count(person: User, tenant_id: UUID) -> int:
     """Return how many requests of the tenant wait for this person now."""
     known = getattr(person, _KNOWN, None)
     if known is not None and known[0] == tenant_id:
         return int(known[1])
-    view = view_of(person, tenant_id, utcnow())
+    read: View | None = getattr(person, _KNOWN_VIEW, None)
+    view = read if read is not None and read.tenant_id == tenant_id else view_of(person, tenant_id, utcnow())
     return requests_in(view, Bucket.TURN).order_by("expires_at")[:MOST_COUNTED].count()
 
 
@@ -318,9 +321,9 @@ def still_in(view: View, bucket: Bucket, shown: Collection[UUID]) -> frozenset[U
     return frozenset(requests_in(view, bucket).filter(pk__in=shown).values_list("pk", flat=True))
 
 
-def get_request(tenant_id: UUID, pk: UUID, person: User) -> ApprovalRequest | None:
+def get_request(view: View, pk: UUID) -> ApprovalRequest | None:
     """Return a request of the tenant that the person may see, with its queue and decisions; None for other ids."""
-    requests = visible_requests(person, tenant_id).filter(pk=pk)
+    requests = ApprovalRequest.objects.filter(visible_to(view), tenant_id=view.tenant_id, pk=pk)
     related = ("queue", "supersedes", "claimed_by", "assigned_to")
     return requests.select_related(*related).prefetch_related(_DECISIONS).first()
 

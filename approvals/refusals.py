@@ -1,6 +1,13 @@
-"""Why a decision is refused. Each says what to do instead."""
+"""Why a decision is refused, and the checks that everything people do with a request shares.
+
+Each refusal says what to do instead.
+"""
+
+from datetime import datetime
 
 from agentops.kernel.errors import AgentOpsError
+from agentops.runtime.ports import ApprovalState
+from approvals.models import ApprovalRequest
 
 
 class NotAllowed(AgentOpsError):
@@ -85,3 +92,17 @@ class TooLate(AlreadyClosed):
 
     code = "TOO_LATE"
     next_step = "See on the request's page what became of it; some effects can be undone."
+
+
+def require_open(request: ApprovalRequest, now: datetime) -> None:
+    """Raise AlreadyClosed for a request, locked by the caller, that nobody waits for any more."""
+    if request.state != ApprovalState.PENDING:
+        raise AlreadyClosed(f"This request was already {request.state}.")
+    if now >= request.expires_at:
+        raise AlreadyClosed("This request has expired.")
+
+
+def require_shown(request: ApprovalRequest, digest: str) -> None:
+    """Raise ChangedSince unless ``digest``, that of the page the person read, is the request's."""
+    if digest != request.digest:
+        raise ChangedSince("The request is not what you were shown.")

@@ -31,7 +31,7 @@ OUTCOMES: Mapping[str, tuple[Kind, str]] = {
 def row_of(row: ApprovalRequest, bucket: Bucket, view: View, *, alike: int = 0) -> QueueRow:
     """Return a request as a row of the bucket. ``alike`` is how many ask the same question, itself included."""
     closed, now = row.state in OUTCOMES, view.now
-    lent_by = view.lent.get(row.queue_id)
+    lent_by = view.lender(row.queue_id)
     return QueueRow(
         pk=str(row.pk),
         id=row.code,

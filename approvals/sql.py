@@ -9,26 +9,23 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import DEFAULT_DB_ALIAS
-from django.db.models import JSONField
-
-from agentops.kernel.canonical import loads
 from agentops.ledger.append import Statement
 from agentops.ledger.sql import fetch_one
 from agentops.runtime.ports import ApprovalState, Resolution
-from agentops.runtime.wakeup import WAITING, Waiting, as_waiting
+from agentops.runtime.wakeup import WAITING, Waiting, as_waiting, columns, fields_of, row_of
+from approvals.access import DECIDE
 from approvals.digest import is_intact
 from approvals.duties.walls import EXCLUDED, OVERLAP
 from approvals.models import ApprovalRequest, Verdict
 
-# In the order of the model, in which Django reads them. All of it, since the digest is computed anew from it.
-_FIELDS = ApprovalRequest._meta.concrete_fields  # noqa: SLF001 - Django's public interface to a model's fields
-_COLUMNS = ", ".join(f"r.{field.column}{'::text' if isinstance(field, JSONField) else ''}" for field in _FIELDS)
+# All of it, since the digest is computed anew from it.
+_FIELDS = fields_of(ApprovalRequest)
+_COLUMNS = columns(_FIELDS, "r")
 _LOCK = f"SELECT {_COLUMNS} FROM approvals_approvalrequest r WHERE r.id = %(request)s FOR UPDATE"  # noqa: S608 - constants only
 
-_PERMISSION = """
+_PERMISSION = f"""
 SELECT p.id FROM auth_permission p JOIN django_content_type c ON c.id = p.content_type_id
-WHERE p.codename = 'decide_queue' AND c.app_label = 'approvals' AND c.model = 'approvalqueue'"""
+WHERE p.codename = '{DECIDE}' AND c.app_label = 'approvals' AND c.model = 'approvalqueue'"""  # noqa: S608 - constants only
 
 
 def _belongs(person: str) -> str:
@@ -41,7 +38,7 @@ def _belongs(person: str) -> str:
 def _may_decide(person: str) -> str:
     """Return SQL for whether a person may decide the queue ``q``; ``permission`` stands in the WITH list.
 
-    The permission is that of ``queries.decidable_queues``: the queue's own, held by the person or by one of their
+    The permission is that of ``access.rights_of``: the queue's own, held by the person or by one of their
     groups, in a tenant that they belong to.
     """
     return f"""{_belongs(person)} AND (
@@ -172,15 +169,6 @@ class Cast:
     dwell_ms: int | None
 
 
-def _request_of(row: tuple[Any, ...]) -> ApprovalRequest:
-    """Return the request whose columns a statement returned first."""
-    read = [
-        loads(value) if isinstance(field, JSONField) and value is not None else value
-        for field, value in zip(_FIELDS, row, strict=False)
-    ]
-    return ApprovalRequest.from_db(DEFAULT_DB_ALIAS, [field.attname for field in _FIELDS], read)
-
-
 def lock_request(request_id: UUID) -> ApprovalRequest:
     """Lock a request, in the caller's transaction, and return its row as it is stored.
 
@@ -189,7 +177,7 @@ def lock_request(request_id: UUID) -> ApprovalRequest:
     row = fetch_one(_LOCK, {"request": request_id})
     if row is None:
         raise ApprovalRequest.DoesNotExist(f"there is no request {request_id}")
-    return _request_of(row)
+    return row_of(ApprovalRequest, _FIELDS, row)
 
 
 def facts_of(request: ApprovalRequest, person_id: int, behalf_id: int | None = None) -> Facts:
@@ -279,7 +267,7 @@ def resolution_of(invocation_id: UUID) -> Resolution:
     row = fetch_one(_RESOLUTION, {"invocation": invocation_id})
     if row is None:
         raise ApprovalRequest.DoesNotExist(f"there is no request for the call {invocation_id}")
-    request = _request_of(row)
+    request = row_of(ApprovalRequest, _FIELDS, row)
     reason, people, unfit, astray, votes, same_call, queue = row[len(_FIELDS) :]
     words = ""
     if request.state == ApprovalState.APPROVED:

@@ -16,11 +16,11 @@ from agentops.kernel.errors import AgentOpsError
 from agentops.runtime import control, deciding
 from agentops.runtime.ports import ApprovalState
 from approvals import live, sql
+from approvals.access import view_of
 from approvals.acts import record_act
-from approvals.duties.rights import principals
 from approvals.models import ActKind, ApprovalRequest
 from approvals.notices import outbox
-from approvals.refusals import AlreadyClosed, ChangedSince, Excluded, NeedsReason, NotAllowed
+from approvals.refusals import Excluded, NeedsReason, NotAllowed, require_open, require_shown
 
 _USER = "user:"
 
@@ -44,7 +44,8 @@ def ask_agent(*, request_id: UUID, person: User, question: str, digest: str, now
         raise CannotAsk("The question is empty.")
     request = sql.lock_request(request_id)
     facts = _facts_allowing(request, person, now)
-    _require_open(request, digest=digest, now=now)
+    require_open(request, now)
+    require_shown(request, digest)
     if request.requester.startswith(_USER):
         name = request.requester.removeprefix(_USER)
         raise CannotAsk(f"{name} proposed this, not the agent.", next_step=f"Ask {name}.")
@@ -74,7 +75,8 @@ def edit_request(
         raise NotAllowed("You may read this request but not change it.")
     if facts.excluded:
         raise Excluded("You have a part in what is asked, so you cannot change it.")
-    _require_open(request, digest=digest, now=now)
+    require_open(request, now)
+    require_shown(request, digest)
     if not reason.strip():
         raise NeedsReason("Changing a call needs a reason.")
     name = person.get_username()
@@ -102,9 +104,9 @@ def take_over_request(*, request_id: UUID, person: User, reason: str, now: datet
     Raises NotAllowed, AlreadyClosed, CannotControl, or ApprovalRequest.DoesNotExist.
     """
     request = sql.lock_request(request_id)
-    if not principals(person, request.queue_id, now):
+    if request.queue_id not in view_of(person, request.tenant_id, now).mine:
         raise NotAllowed("You may read this request but not take the work over.")
-    _require_open(request, digest=request.digest, now=now)
+    require_open(request, now)
     control.take_over(session_id=request.session_id, actor=_actor(person), reason=reason)
     record_act(request, ActKind.TAKEN_OVER, person=person, at=now, words=reason)
     live.announce(request.tenant_id)
@@ -117,15 +119,6 @@ def _actor(person: User) -> str:
 def _facts_allowing(request: ApprovalRequest, person: User, now: datetime) -> sql.Facts:
     """Return what is known of the request under its lock, to whoever may decide it in some name."""
     facts = sql.facts_of(request, person.pk)
-    if not facts.may_decide and not principals(person, request.queue_id, now):
+    if not facts.may_decide and request.queue_id not in view_of(person, request.tenant_id, now).mine:
         raise NotAllowed("You may read this request but not ask the agent about it.")
     return facts
-
-
-def _require_open(request: ApprovalRequest, *, digest: str, now: datetime) -> None:
-    if request.state != ApprovalState.PENDING:
-        raise AlreadyClosed(f"This request was already {request.state}.")
-    if now >= request.expires_at:
-        raise AlreadyClosed("This request has expired.")
-    if digest != request.digest:
-        raise ChangedSince("The request is not what you were shown.")

@@ -12,8 +12,7 @@ from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from approvals import shown, verb_views
-from approvals.answering import Sent, done, incomplete, own, page, sent_from, survives_login, turned_down
-from approvals.duties.rights import principals
+from approvals.answering import Sent, done, found_by, incomplete, page, sent_from, survives_login, turned_down
 from approvals.duties.stepup import fresh_factor
 from approvals.forms import DecisionForm
 from approvals.models import ApprovalRequest
@@ -28,10 +27,10 @@ from approvals.queries import level_of
 @staff_page()
 def detail(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponseBase:
     """Show one request; ``?again`` after a decision that had been made before."""
-    approval = own(reader, pk)
-    mine = (one.person_id == reader.person.pk and one.taken_back_at is None for one in approval.decisions.all())
+    sent = found_by(request, reader, pk)
+    mine = (one.person_id == reader.person.pk and one.taken_back_at is None for one in sent.approval.decisions.all())
     answer = Answer(conflict="repeated") if "again" in request.GET and any(mine) else Answer()
-    return page(Sent(request, reader, approval), answer)
+    return page(sent, answer)
 
 
 @survives_login
@@ -99,5 +98,5 @@ def _principal(sent: Sent, chosen: int | None) -> User | str | None:
     """Return for whom the person decides, None for themselves, or what is wrong with the choice."""
     if chosen is None or chosen == sent.reader.person.pk:
         return None
-    found = principals(sent.reader.person, sent.approval.queue, utcnow())
+    found = sent.view.principals(sent.approval.queue_id)
     return next((one for one in found if one.pk == chosen), "You do not decide for this person any more.")

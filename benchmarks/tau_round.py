@@ -23,7 +23,8 @@ from agentops.runtime.states import ENDED, InvocationState
 from agentops.tenancy.models import Membership, Role, Tenant
 from approvals.duties.acknowledge import fact_of
 from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
-from approvals.operations import AlreadyClosed, decide_request
+from approvals.operations import decide_request
+from approvals.refusals import AlreadyClosed
 from benchmarks.tau_script import WRITES, proposals_of, unknown_calls
 from benchmarks.worker_pool import workers
 from support_agent.connectors.shop_json import dump_customers, dump_orders, in_minor, load_shop

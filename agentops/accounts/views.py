@@ -62,7 +62,7 @@ class StepUp(View):
         onward = onward_of(request)
         if onward and fresh_factor(request):
             return HttpResponseRedirect(onward)
-        kinds = set(Authenticator.objects.filter(user_id=request.user.pk).values_list("type", flat=True))
+        kinds = _kinds_of(request)
         name = "mfa_index"
         if Authenticator.Type.WEBAUTHN in kinds:
             name = "mfa_reauthenticate_webauthn"
@@ -78,6 +78,10 @@ def onward_of(request: HttpRequest) -> str:
     return url if safe else ""
 
 
+def _kinds_of(request: HttpRequest) -> set[str]:
+    return set(Authenticator.objects.filter(user_id=request.user.pk).values_list("type", flat=True))
+
+
 def _query(onward: str) -> str:
     return f"?{urlencode({'next': onward})}" if onward else ""
 
@@ -91,7 +95,7 @@ class _Proof:
     @method_decorator(never_cache)
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer, and let nobody keep the answer."""
-        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # of the view it is mixed into
         return response
 
     def form_valid(self, form: Form) -> HttpResponse:
@@ -104,12 +108,14 @@ class _Proof:
     def form_invalid(self, form: Form) -> HttpResponse:
         """Record it, and show what was wrong."""
         record_factor("failed", cast("User", self.request.user), self.way)
-        return self.render_to_response(self.get_context_data(form=form), status=422)  # type: ignore[attr-defined, no-any-return]
+        context = self.get_context_data(form=form)
+        shown: HttpResponse = self.render_to_response(context, status=422)  # type: ignore[attr-defined]  # of the view it is mixed into
+        return shown
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Say where it goes on, and which other ways there are."""
-        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]
-        kinds = Authenticator.objects.filter(user_id=self.request.user.pk).values_list("type", flat=True)
+        context: dict[str, Any] = super().get_context_data(**kwargs)  # type: ignore[misc]  # of the view it is mixed into
+        kinds = _kinds_of(self.request)
         onward = onward_of(self.request)
         return {
             **context,
@@ -121,13 +127,13 @@ class _Proof:
         }
 
 
-class ProvePassword(_Proof, ReauthenticateView):  # type: ignore[misc]
+class ProvePassword(_Proof, ReauthenticateView):  # type: ignore[misc]  # allauth is untyped
     """The password again."""
 
     way = "password"
 
 
-class ProveCode(_Proof, CodeView):  # type: ignore[misc]
+class ProveCode(_Proof, CodeView):  # type: ignore[misc]  # allauth is untyped
     """A code of the authenticator app; or a recovery code, which only serves to replace a lost factor."""
 
     way = Authenticator.Type.TOTP.value
@@ -137,7 +143,7 @@ class ProveCode(_Proof, CodeView):  # type: ignore[misc]
         return super().get_context_data(demo_code=published_code(self.request), **kwargs)
 
 
-class ProvePasskey(_Proof, ReauthenticateWebAuthnView):  # type: ignore[misc]
+class ProvePasskey(_Proof, ReauthenticateWebAuthnView):  # type: ignore[misc]  # allauth is untyped
     """A passkey."""
 
     way = Authenticator.Type.WEBAUTHN.value
@@ -155,14 +161,13 @@ class _Managing:
         missing = missing_to_manage(request)
         if missing:
             name = _PROOFS[missing]
-            kinds = set(Authenticator.objects.filter(user_id=request.user.pk).values_list("type", flat=True))
-            if missing == "mfa" and Authenticator.Type.TOTP not in kinds & set(FACTORS):
+            if missing == "mfa" and Authenticator.Type.TOTP not in _kinds_of(request):
                 name = "mfa_reauthenticate_webauthn"
             return HttpResponseRedirect(f"{reverse(name)}{_query(request.path)}")
         user = cast("User", request.user)
         with transaction.atomic():
             before = _factors_of(user)
-            response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]
+            response: HttpResponseBase = super().dispatch(request, *args, **kwargs)  # type: ignore[misc]  # of the view it is mixed into
             after = _factors_of(user)
             for kind, factors in (("removed", before - after), ("added", after - before)):
                 for _, factor in sorted(factors):
@@ -179,25 +184,25 @@ def _factors_of(user: User) -> set[tuple[int, str]]:
     return set(Authenticator.objects.filter(user=user).values_list("pk", "type"))
 
 
-class AddApp(_Managing, ActivateTOTPView):  # type: ignore[misc]
+class AddApp(_Managing, ActivateTOTPView):  # type: ignore[misc]  # allauth is untyped
     """Add an authenticator app."""
 
 
-class RemoveApp(_Managing, DeactivateTOTPView):  # type: ignore[misc]
+class RemoveApp(_Managing, DeactivateTOTPView):  # type: ignore[misc]  # allauth is untyped
     """Remove the authenticator app."""
 
 
-class AddPasskey(_Managing, AddWebAuthnView):  # type: ignore[misc]
+class AddPasskey(_Managing, AddWebAuthnView):  # type: ignore[misc]  # allauth is untyped
     """Add a passkey."""
 
 
-class RemovePasskey(_Managing, RemoveWebAuthnView):  # type: ignore[misc]
+class RemovePasskey(_Managing, RemoveWebAuthnView):  # type: ignore[misc]  # allauth is untyped
     """Remove a passkey."""
 
 
-class MakeCodes(_Managing, GenerateRecoveryCodesView):  # type: ignore[misc]
+class MakeCodes(_Managing, GenerateRecoveryCodesView):  # type: ignore[misc]  # allauth is untyped
     """Make new recovery codes; those before stop working."""
 
 
-class ShowCodes(_Managing, ViewRecoveryCodesView):  # type: ignore[misc]
+class ShowCodes(_Managing, ViewRecoveryCodesView):  # type: ignore[misc]  # allauth is untyped
     """Show the recovery codes that are left."""

@@ -13,7 +13,6 @@ from agentops.registry.role import QueueDefault
 from agentops.runtime.deciding import Answering, Decided, ask_agent, edit_call, resume
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalCase, ApprovalState, Resolution
-from agentops.runtime.states import SessionStatus
 from agentops.runtime.wakeup import Waiting, waiting_session
 
 PERSON = "user:drill"
@@ -99,9 +98,8 @@ def _do(pk: UUID, verdict: str) -> bool:
 
 @transaction.atomic
 def _ask(pk: UUID) -> bool:
-    """Ask the agent about a call that waits; while it answers there is nothing to do."""
     found = _locked(pk)
-    if found is None or found[1].session.status != SessionStatus.WAITING_APPROVAL:
+    if found is None:
         return False
     request, waiting = found
     call = request.invocation_id

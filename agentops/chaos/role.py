@@ -55,7 +55,7 @@ class ScriptPlanner:
 
     def _next(self, context: PlanContext) -> ToolCall | FinalAnswer:
         # A step that a person changed is told of twice: that it was changed, and what became of it.
-        history = [o for o in context.history if o.result.get("code") != "EDITED"]
+        history = [o for o in context.history if not o.is_edited]
         steps, done, job = SCRIPTS[context.subject.text], len(history), context.subject.id
         failed = any(o.status is not ObservationStatus.OK for o in history)
         if any(o.tool == HAND_OVER for o in context.history) or (done >= len(steps) and not failed):

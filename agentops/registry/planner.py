@@ -4,6 +4,7 @@ A planner sees a ``PlanContext`` and proposes one thing. It holds no credential 
 what becomes of its proposal is decided elsewhere.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -33,6 +34,10 @@ class Subject:
     workstream: str = ""
 
 
+EDITED = "EDITED"
+"""The code by which a planner learns that a person changed its call; what became of that, a later step tells."""
+
+
 class ObservationStatus(StrEnum):
     """How a proposed call ended, as the planner is told."""
 
@@ -53,6 +58,12 @@ class Observation:
     arguments: Any
     status: ObservationStatus
     result: Any
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a person changed the call: it did not end in this form."""
+        told = self.result.get("code") if isinstance(self.result, Mapping) else None
+        return self.status is ObservationStatus.REJECTED and told == EDITED
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Everything here belongs in the transaction that locked the request and then the 
 (``wakeup.waiting_session``), and takes what the approvals app records in that same durable point as ``also``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -15,11 +15,11 @@ from agentops.kernel.canonical import JSON, storable
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.append import Event, Statement
+from agentops.registry.planner import EDITED
 from agentops.registry.roles import get_role
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import move, note
 from agentops.runtime.record import conclude
-from agentops.runtime.session import EDITED
 from agentops.runtime.states import IllegalTransition, InvocationState, SessionStatus
 from agentops.runtime.wakeup import Waiting
 
@@ -87,10 +87,8 @@ def resume(waiting: Waiting, decided: Decided, *, also: Sequence[Statement] = ()
     IllegalTransition when the session does not wait for a decision, Answering while the agent answers a question
     about the call, and Frozen for an approval of what is frozen.
     """
-    if decided.verdict == "expired":
-        _require_undecided(waiting.session)
-    else:
-        _require_waiting(waiting)
+    # Time may run out while a question waits for a worker, not while one has the call before it.
+    _require_waiting(waiting, but=(SessionStatus.RUNNING,) if decided.verdict == "expired" else _ANSWERING)
     if waiting.frozen and decided.verdict not in _REFUSALS:
         raise Frozen(waiting.frozen)
     parts = [*also]
@@ -244,18 +242,10 @@ def _decision(
     return Event(kind, decided.actor, {**decided.facts, "tool": waiting.tool, **(told or {})}, refs, payload)
 
 
-def _require_waiting(waiting: Waiting) -> None:
-    """Raise unless people may decide now."""
-    session = waiting.session
-    if session.status in _ANSWERING:
+def _require_waiting(waiting: Waiting, *, but: Collection[SessionStatus] = _ANSWERING) -> None:
+    """Raise unless people may decide now; ``but``: where the agent's answer has to be waited for."""
+    status = waiting.session.status
+    if status in but:
         raise Answering("The agent is answering a question about this call.")
-    if session.status != SessionStatus.WAITING_APPROVAL:
-        raise IllegalTransition(f"the session is {session.status} and does not wait")
-
-
-def _require_undecided(session: Session) -> None:
-    """Raise while a worker has the call before it; time may run out while a question waits for a worker."""
-    if session.status == SessionStatus.RUNNING:
-        raise Answering("The agent is answering a question about this call.")
-    if session.status not in (SessionStatus.WAITING_APPROVAL, SessionStatus.QUEUED, SessionStatus.SLEEPING):
-        raise IllegalTransition(f"the session is {session.status} and does not wait")
+    if status not in (SessionStatus.WAITING_APPROVAL, *_ANSWERING):
+        raise IllegalTransition(f"the session is {status} and does not wait")

@@ -36,8 +36,7 @@ def _given(account: Account, event: MachineEvent) -> None:
 
 
 def _taken_back(account: Account, event: MachineEvent) -> None:
-    """One of several votes can be taken back as well, while others are still awaited."""
-    _about(account, event, PENDING, GIVEN).decision = PENDING
+    _about(account, event, GIVEN).decision = PENDING
 
 
 def _approved(account: Account, event: MachineEvent) -> None:

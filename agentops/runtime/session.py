@@ -139,9 +139,6 @@ class Held(Folded):
         return progress
 
 
-EDITED = "EDITED"
-"""The code by which a planner learns that a person changed its call; what became of that, a later step tells."""
-
 _ENDINGS = {
     "call.read": ObservationStatus.OK,
     "call.read_failed": ObservationStatus.FAILED,

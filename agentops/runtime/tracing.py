@@ -12,7 +12,7 @@ from agentops.registry.flow import Trust
 from agentops.registry.planner import ASK_PERSON, Observation, ObservationStatus, Subject
 from agentops.registry.role import RoleSpec
 from agentops.registry.tool import Tier, ToolSpec
-from agentops.runtime.session import EDITED, Approved
+from agentops.runtime.session import Approved
 
 
 class Tracing:
@@ -50,7 +50,7 @@ class Tracing:
         if observation.status is ObservationStatus.FAILED and _quotes_others(tool):
             words = str(observation.result.get("message", ""))
             self.evidence.derived(words, origin=Origin.UNTRUSTED, source=f"step {observation.step} {tool.name}")
-        if observation.status is ObservationStatus.REJECTED and observation.result.get("code") == EDITED:
+        if observation.is_edited:
             for change in observation.result.get("changed", ()):
                 for _, value in leaves_of(change["now"]):
                     self.evidence.operator(str(value), source=f"edit {observation.step}")

@@ -22,13 +22,13 @@ from agentops.tenancy.switchboard import EPOCH
 _M = TypeVar("_M", bound=Model)
 
 
-def _columns(fields: Sequence["Field[Any, Any]"], alias: str) -> str:
-    """Return the columns of these fields for ``_row_of``, as ``alias.column, …``."""
+def columns(fields: Sequence["Field[Any, Any]"], alias: str) -> str:
+    """Return the columns of these fields for ``row_of``, as ``alias.column, …``."""
     # The connection would hand JSON out as text for Django to read; as text it says so.
     return ", ".join(f"{alias}.{field.column}{'::text' if isinstance(field, JSONField) else ''}" for field in fields)
 
 
-def _row_of(model: type[_M], fields: Sequence["Field[Any, Any]"], values: Sequence[Any]) -> _M:
+def row_of(model: type[_M], fields: Sequence["Field[Any, Any]"], values: Sequence[Any]) -> _M:
     """Return the instance of ``model`` whose ``fields`` a statement returned first, in the model's order.
 
     Further values are left out; a field that was not read is read by Django when somebody asks for it.
@@ -40,13 +40,14 @@ def _row_of(model: type[_M], fields: Sequence["Field[Any, Any]"], values: Sequen
     return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in fields], read)
 
 
-def _fields(model: type[Model]) -> Sequence["Field[Any, Any]"]:
+def fields_of(model: type[Model]) -> Sequence["Field[Any, Any]"]:
+    """Return the fields of a model that have a column, in the order in which Django reads them."""
     return model._meta.concrete_fields  # noqa: SLF001 - Django's public interface to a model's fields
 
 
 # Moments are slow to read, and nobody who works a session needs them.
-_OF_SESSION = [field for field in _fields(Session) if not isinstance(field, DateTimeField)]
-_SESSION = _columns(_OF_SESSION, "s")
+_OF_SESSION = [field for field in fields_of(Session) if not isinstance(field, DateTimeField)]
+_SESSION = columns(_OF_SESSION, "s")
 _UNFINISHED = ", ".join(f"'{state.value}'" for state in sorted(UNFINISHED))
 
 # Each tenant that may run more offers its first few sessions; the most deserving one that nobody else is just
@@ -108,7 +109,7 @@ LEFT JOIN LATERAL (
 WHERE s.id = %(session)s FOR UPDATE OF s"""  # noqa: S608 - constants only
 
 _UNFINISHED_CALL = f"""
-SELECT {_columns(_fields(Invocation), "i")} FROM invocation i
+SELECT {columns(fields_of(Invocation), "i")} FROM invocation i
 WHERE i.session_id = %(session)s AND i.state IN ({_UNFINISHED}) ORDER BY i.id LIMIT 1"""  # noqa: S608 - constants only
 
 
@@ -133,13 +134,13 @@ def as_waiting(row: Sequence[Any]) -> Waiting:
     """Return what a row of ``WAITING`` says."""
     tool, by, reason = row[len(_OF_SESSION) :]
     frozen = "" if by is None else f"Frozen by {by.removeprefix('user:')}: {reason}"
-    return Waiting(_row_of(Session, _OF_SESSION, row), tool, frozen)
+    return Waiting(row_of(Session, _OF_SESSION, row), tool, frozen)
 
 
 def unfinished_call(session_id: UUID) -> Invocation | None:
     """Return the session's unfinished call, None when it has none."""
     row = fetch_one(_UNFINISHED_CALL, {"session": session_id})
-    return None if row is None else _row_of(Invocation, _fields(Invocation), row)
+    return None if row is None else row_of(Invocation, fields_of(Invocation), row)
 
 
 def next_session(*, builds: Sequence[str], above: int, giving_up: UUID | None) -> tuple[Session, int] | None:
@@ -149,7 +150,7 @@ def next_session(*, builds: Sequence[str], above: int, giving_up: UUID | None) -
     with how many sessions its tenant may run; None when there is none.
     """
     row = fetch_one(_CLAIM, {"builds": builds, "above": above, "giving_up": giving_up})
-    return None if row is None else (_row_of(Session, _OF_SESSION, row), int(row[len(_OF_SESSION)]))
+    return None if row is None else (row_of(Session, _OF_SESSION, row), int(row[len(_OF_SESSION)]))
 
 
 def running_beside(tenant_id: UUID, giving_up: UUID) -> int:

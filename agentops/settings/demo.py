@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agentops.embedded.secret import stored_secret
 from agentops.settings.base import *  # noqa: F403
-from agentops.settings.base import DATABASE_OPTIONS, DATABASE_POOL, DEMO_DIR, LOGGING, MAIL_FROM, SITE_URL
+from agentops.settings.base import DATABASE_OPTIONS, DATABASE_POOL, DEMO_DIR, LOGGING, MAIL_FROM
 from agentops.settings.readers import ENVIRONMENT
 
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
@@ -47,7 +47,6 @@ if not MAIL_FROM:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = str(DEMO_DIR / "mail")
     MAIL_FROM = "Control plane <approvals@example.com>"
-SITE_URL = SITE_URL or f"http://127.0.0.1:{ENVIRONMENT.text('PORT', '8000')}"
 
 SERVESTATIC_USE_FINDERS = True
 LOGGING = {**LOGGING, "loggers": {**LOGGING["loggers"], "uvicorn": {"handlers": [], "level": "WARNING"}}}

@@ -1,7 +1,5 @@
 """Who may see which tenant."""
 
-from uuid import UUID
-
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from agentops.tenancy.models import Membership, Role, Tenant
@@ -22,11 +20,3 @@ def places_of(user: AbstractBaseUser | AnonymousUser) -> dict[Tenant, frozenset[
     for place in Membership.objects.filter(user_id=user.pk).select_related("tenant").order_by("tenant__name"):
         found[place.tenant] = found.get(place.tenant, frozenset()) | {Role(place.role)}
     return found
-
-
-def roles_in(user: AbstractBaseUser | AnonymousUser, tenant_id: UUID) -> frozenset[Role]:
-    """Return what ``user`` does in the tenant, empty for an outsider."""
-    if not user.is_authenticated:
-        return frozenset()
-    rows = Membership.objects.filter(user_id=user.pk, tenant_id=tenant_id).values_list("role", flat=True)
-    return frozenset(Role(role) for role in rows)

@@ -137,24 +137,24 @@ class ApprovalQueueAdmin(GuardedModelAdminMixin, TenantRowAdmin):
     def get_obj_perms_base_context(self, request: HttpRequest, obj: ApprovalQueue) -> dict[str, Any]:
         """Add what the page's frame looks up."""
         frame = {"add": False, "change": True, "is_popup": False, "save_as": False, "show_save": False}
-        found: dict[str, Any] = super().get_obj_perms_base_context(request, obj)  # type: ignore[no-untyped-call]
+        found: dict[str, Any] = super().get_obj_perms_base_context(request, obj)  # type: ignore[no-untyped-call]  # guardian is untyped
         return frame | found
 
     def obj_perms_manage_user_view(self, request: HttpRequest, object_pk: str, user_id: str) -> HttpResponse:
         """Show and change what one person may do, and record the change."""
         with self._recorded(request, object_pk, User.objects.filter(pk=user_id).first()):
-            shown: HttpResponse = super().obj_perms_manage_user_view(request, object_pk, user_id)  # type: ignore[no-untyped-call]
+            shown: HttpResponse = super().obj_perms_manage_user_view(request, object_pk, user_id)  # type: ignore[no-untyped-call]  # guardian is untyped
             return shown
 
     def obj_perms_manage_group_view(self, request: HttpRequest, object_pk: str, group_id: str) -> HttpResponse:
         """Show and change what one group may do, and record the change."""
         with self._recorded(request, object_pk, Group.objects.filter(pk=group_id).first()):
-            shown: HttpResponse = super().obj_perms_manage_group_view(request, object_pk, group_id)  # type: ignore[no-untyped-call]
+            shown: HttpResponse = super().obj_perms_manage_group_view(request, object_pk, group_id)  # type: ignore[no-untyped-call]  # guardian is untyped
             return shown
 
     @contextmanager
     def _recorded(self, request: HttpRequest, object_pk: str, holder: User | Group | None) -> Iterator[None]:
-        queues: QuerySet[ApprovalQueue] = self.get_queryset(request)  # type: ignore[no-untyped-call]
+        queues: QuerySet[ApprovalQueue] = self.get_queryset(request)  # type: ignore[no-untyped-call]  # guardian is untyped
         queue = queues.filter(pk=object_pk).first() if object_pk.isdecimal() else None
         with transaction.atomic():
             before = _rights(holder, queue)

@@ -10,14 +10,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from agentops.kernel.errors import AgentOpsError
-from agentops.runtime.ports import ApprovalState
 from approvals import live
 from approvals.access import view_of
 from approvals.acts import record_act
 from approvals.clock.timing import ladder_of, next_at
 from approvals.models import ActKind, ApprovalQueue, ApprovalRequest, Notice, OnCallShift, Rung
 from approvals.notices.outbox import tell
-from approvals.refusals import AlreadyClosed, NotAllowed
+from approvals.refusals import NotAllowed, require_open
 
 MOST_CALLED = 200
 """People of one step that are told."""
@@ -60,14 +59,6 @@ def locked(request_id: UUID) -> ApprovalRequest:
     """Lock a request in the caller's transaction and return it with its queue. Raises ApprovalRequest.DoesNotExist."""
     rows = ApprovalRequest.objects.select_for_update(of=("self",)).select_related("queue__hours")
     return rows.get(pk=request_id)
-
-
-def require_open(request: ApprovalRequest, now: datetime) -> None:
-    """Raise AlreadyClosed for a request that nobody waits for any more."""
-    if request.state != ApprovalState.PENDING:
-        raise AlreadyClosed(f"This request was already {request.state}.")
-    if now >= request.expires_at:
-        raise AlreadyClosed("This request has expired.")
 
 
 def _may_escalate(request: ApprovalRequest, person: User, now: datetime) -> bool:
@@ -113,12 +104,3 @@ def called_by(rung: Rung, queue: ApprovalQueue, now: datetime) -> list[User]:
         shifts = OnCallShift.objects.filter(tenant_id=queue.tenant_id, begins__lte=now, ends__gt=now)
         found = members.filter(pk__in=shifts.values("person_id"))
     return list(found.distinct().order_by("username")[:MOST_CALLED])
-
-
-def people_on(request: ApprovalRequest, now: datetime) -> list[User]:
-    """Return everybody to whom a request has come up so far, each once, those of the lowest step first."""
-    found: dict[int, User] = {}
-    for rung in ladder_of(request.queue):
-        if rung.place <= request.rung:
-            found |= {person.pk: person for person in called_by(rung, request.queue, now) if person.pk not in found}
-    return list(found.values())

@@ -10,10 +10,10 @@ from django.db.models import Count, Max, Q
 
 from agentops.ledger.append import Event, append_to
 from agentops.tenancy.models import Tenant
+from approvals.access import rights_of
 from approvals.insight.catalogue import CATALOGUE
 from approvals.insight.errors import AlreadySaid
 from approvals.models import ApprovalQueue, Decision, Drill, DrillAnswer, Verdict
-from approvals.queries import decidable_queues
 
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 50, 100
 MOST_DWELL_MS = 2**31 - 1
@@ -103,5 +103,5 @@ def due_for(person: User, tenant_id: UUID, now: datetime) -> Drill | None:
     mine = Decision.objects.filter(since, person=person, request__tenant_id=tenant_id, at__lte=now)
     if mine.aggregate(n=Count("pk"))["n"] < every:
         return None
-    found = Drill.objects.filter(tenant_id=tenant_id, is_active=True, queue_id__in=decidable_queues(person))
+    found = Drill.objects.filter(tenant_id=tenant_id, is_active=True, queue_id__in=rights_of(person).decide)
     return found.exclude(answers__person=person).order_by("id").first()

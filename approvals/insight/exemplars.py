@@ -8,28 +8,28 @@ from django.db import transaction
 
 from agentops.agents.models import AgentVersion
 from agentops.kernel.canonical import storable
+from agentops.kernel.errors import AgentOpsError
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState
 from agentops.runtime.states import InvocationState
 from approvals.insight.errors import AlreadySaid, NeedsWords, NotCarriedOut, NotYours, Regretted
-from approvals.insight.regret import record
+from approvals.insight.regret import MOST_WORDS, record
 from approvals.models import ApprovalRequest, Exemplar, Regret
 
-MOST_WORDS = 500
 _S = Exemplar.State
 
 
-def why_no_exemplar(request: ApprovalRequest) -> str:
-    """Return why the run behind a request cannot be proposed, empty when it can."""
+def why_no_exemplar(request: ApprovalRequest) -> AgentOpsError | None:
+    """Return what stands against proposing the run behind a request, None when nothing does."""
     if request.state != ApprovalState.APPROVED:
-        return "Only an approved run can be an example."
+        return NotCarriedOut("Only an approved run can be an example.")
     if not Invocation.objects.filter(pk=request.invocation_id, state=InvocationState.SUCCEEDED).exists():
-        return "Only a run that succeeded can be an example."
+        return NotCarriedOut("Only a run that succeeded can be an example.")
     if Regret.objects.filter(request=request).exists():
-        return "This run turned out to be wrong."
+        return Regretted("This run turned out to be wrong.")
     if Exemplar.objects.filter(request=request).exists():
-        return "This run was proposed before."
-    return ""
+        return AlreadySaid("This run was proposed before.")
+    return None
 
 
 @transaction.atomic
@@ -42,13 +42,9 @@ def propose(*, request_id: UUID, person: User, why: str, now: datetime) -> Exemp
     if not said:
         raise NeedsWords("The reviewer needs to know what the example shows.")
     request = ApprovalRequest.objects.select_for_update(of=("self",)).get(pk=request_id)
-    reason = why_no_exemplar(request)
-    if Exemplar.objects.filter(request=request).exists():
-        raise AlreadySaid(reason)
-    if Regret.objects.filter(request=request).exists():
-        raise Regretted(reason)
-    if reason:
-        raise NotCarriedOut(reason)
+    against = why_no_exemplar(request)
+    if against is not None:
+        raise against
     found = Exemplar.objects.create(
         tenant_id=request.tenant_id, request=request, why=said, proposed_by=person, proposed_at=now
     )

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from approvals.insight.figures import COLUMNS, cells_of, figures_page, too_long
-from approvals.insight.metrics import PARTS, Report, report_of
+from approvals.insight.metrics import MOST_ROWS, PARTS, Report, report_of
 from approvals.insight.people import MOST, people_of
 from approvals.insight.rights import managed_queues
 from approvals.insight.signals import LEAST, LIMITS
@@ -91,8 +91,5 @@ def _managed(reader: Reader) -> list[ApprovalQueue]:
     return queues
 
 
-def _report(reader: Reader, queues: Sequence[ApprovalQueue], span: Span, most: int | None = None) -> Report:
-    keys = [queue.pk for queue in queues]
-    return (
-        report_of(reader.tenant.pk, keys, span) if most is None else report_of(reader.tenant.pk, keys, span, most=most)
-    )
+def _report(reader: Reader, queues: Sequence[ApprovalQueue], span: Span, most: int = MOST_ROWS) -> Report:
+    return report_of(reader.tenant.pk, [queue.pk for queue in queues], span, most=most)

@@ -9,6 +9,7 @@ from psycopg.errors import QueryCanceled
 from agentops.console.formats import duration_words
 from agentops.console.marks import Text
 from agentops.console.reveal import reveal
+from approvals.insight.bars import Bar, bar_of
 from approvals.insight.metrics import PARTS, Figures, Report
 from approvals.insight.spans import Span
 from approvals.models import ApprovalQueue
@@ -40,7 +41,7 @@ class Row:
     override: str
     regret: str
     escalated: str
-    bars: Sequence[tuple[str, int, int]]
+    bars: Sequence[Bar]
 
 
 @dataclass(frozen=True)
@@ -132,23 +133,15 @@ def too_long(error: OperationalError) -> bool:
     return isinstance(error.__cause__, QueryCanceled)
 
 
-def _bars(figures: Figures) -> list[tuple[str, int, int]]:
-    kept = figures.approved - figures.regretted
-    over = figures.expired + figures.voided
+def _bars(figures: Figures) -> Sequence[Bar]:
     parts = (
-        ("kept", kept),
+        ("kept", figures.approved - figures.regretted),
         ("regretted", figures.regretted),
         ("edited", figures.edited),
         ("not", figures.rejected),
-        ("over", over),
+        ("over", figures.expired + figures.voided),
     )
-    found, begins = [], 0
-    for kind, count in parts:
-        ends = begins + count * 1000 // max(figures.asked, 1)
-        if count:
-            found.append((kind, begins, max(ends - begins - 4, 2)))
-        begins = ends
-    return found
+    return bar_of(parts, figures.asked)
 
 
 def _time(seconds: float | None) -> str:

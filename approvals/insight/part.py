@@ -58,7 +58,7 @@ class InsightPart:
 
 
 def insight_of(reader: Reader, request: ApprovalRequest, now: datetime) -> InsightPart:
-    """Return the part of one request page. One to four queries. The reader may see the request."""
+    """Return the part of one request page. One to five queries. The reader may see the request."""
     may_rule = Role.ADMIN in reader.roles and level_of(request) < 3
     if request.state == ApprovalState.PENDING:
         alike = [
@@ -73,7 +73,7 @@ def insight_of(reader: Reader, request: ApprovalRequest, now: datetime) -> Insig
         pk=str(request.pk),
         regrets=[Said(r.get_kind_display(), r.by.removeprefix("user:"), r.at, reveal(r.words)) for r in regrets],
         may_mark=all(regret.kind != Regret.Kind.MARKED for regret in regrets),
-        may_propose=example is None and not regrets and not why_no_exemplar(request),
+        may_propose=example is None and not regrets and why_no_exemplar(request) is None,
         exemplar=example.get_state_display() if example else "",
         may_rule=may_rule,
     )

@@ -11,12 +11,10 @@ from approvals.insight.signals import LEAST, Limit, Measures, Seen, measures_of,
 from approvals.insight.spans import Span
 from approvals.insight.sql import fetch_all
 from approvals.models import DrillAnswer
+from approvals.previews.parts import LONG_CHARACTERS
 
 MOST = 10_000
 """So many decisions are looked at, the newest: what people did lately counts."""
-
-LONG = 300
-"""Characters of a value from which on the page folds it."""
 
 _SEEN = """
 SELECT u.id, u.username, d.verdict = 'approve', d.dwell_ms,
@@ -58,7 +56,7 @@ def people_of(tenant_id: UUID, queues: Collection[int], reader: User, span: Span
         "person": reader.pk,
         "begins": span.begins,
         "ends": span.ends,
-        "long": LONG,
+        "long": LONG_CHARACTERS,
         "most": MOST,
     }
     rows = fetch_all(_SEEN, params)

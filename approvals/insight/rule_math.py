@@ -48,4 +48,4 @@ def evidence_of(history: Sequence[Past], value: int) -> Evidence | None:
     most = max(past.value for past in below)
     if value > most:
         return None
-    return Evidence(len(below), len(people), most, upper_bound(0, len(below)))
+    return Evidence(len(below), len(people), most, upper_bound(len(below)))

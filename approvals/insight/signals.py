@@ -6,8 +6,9 @@ read per minute?", Journal of Memory and Language 109 (2019), measured 238 for s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from approvals.insight.statistics import longest_run, middle_of
+from approvals.insight.statistics import longest_run
 
 WORDS_A_MINUTE = 250
 CHARACTERS_A_WORD = 6
@@ -121,7 +122,7 @@ def measures_of(decisions: Sequence[Seen], *, drills: int, drills_failed: int) -
         decided=len(decisions),
         timed=len(shares),
         approved=_share(len(approvals), len(decisions)),
-        dwell=middle_of(shares) if len(shares) >= LEAST else None,
+        dwell=median(shares) if len(shares) >= LEAST else None,
         streak=longest_run([seen.fast for seen in decisions]),
         long=_share(sum(seen.long for seen in decisions), len(decisions)),
         drills=drills,

@@ -1,9 +1,11 @@
 """What became of the last decisions about calls like this one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from approvals.insight.bands import band_of, band_words
+from approvals.insight.bars import Bar, bar_of
 from approvals.insight.sql import fetch_one
 from approvals.models import ApprovalRequest
 
@@ -67,16 +69,10 @@ class Similar:
         return self.approved - self.regretted
 
     @property
-    def bars(self) -> tuple[tuple[str, int, int], ...]:
+    def bars(self) -> Sequence[Bar]:
         """The parts of a bar of 1,000: which kind, from where, how wide."""
         parts = (("kept", self.kept), ("regretted", self.regretted), ("edited", self.edited), ("not", self.rejected))
-        found, begins = [], 0
-        for kind, count in parts:
-            ends = begins + count * 1000 // self.total
-            if count:
-                found.append((kind, begins, max(ends - begins - 4, 2)))
-            begins = ends
-        return tuple(found)
+        return bar_of(parts, self.total)
 
 
 def similar_to(request: ApprovalRequest) -> Similar | None:

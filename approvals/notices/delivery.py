@@ -183,7 +183,7 @@ def _note_sent(parcel: Parcel, notices: Sequence[Notice], address: str, now: dat
 
 def _note_failure(parcel: Parcel, error: AgentOpsError, now: datetime) -> None:
     attempts = parcel.notices[0].attempts + 1
-    told = f"{error.message}"[:300]
+    told = error.message[:300]
     rows = _ours(parcel).filter(state=Notice.State.WAITING)
     if isinstance(error, NeverSent) or attempts >= MOST_ATTEMPTS:
         rows.update(state=Notice.State.FAILED, leased_until=None, last_error=told)

@@ -5,20 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from guardian.models import GroupObjectPermission, UserObjectPermission
 
 from agentops.console.middleware import zone_of
-from agentops.tenancy.models import Membership, Tenant
-from approvals.models import Absence, ApprovalRequest, Decision, Exclusion, NoticePreference
+from agentops.tenancy.models import Tenant
+from approvals.models import Absence, ApprovalRequest, NoticePreference
 from approvals.notices.times import Habits
-
-_PERMISSION = {
-    "permission__codename": "decide_queue",
-    "permission__content_type__app_label": "approvals",
-    "permission__content_type__model": "approvalqueue",
-}
+from approvals.routes.people import absences_at, may_decide_in, not_barred
 
 
 @dataclass(frozen=True)
@@ -33,8 +27,9 @@ class Ways:
 
 def told(request: ApprovalRequest, now: datetime, people: Iterable[User] | None = None) -> list[Ways]:
     """Return who is told now, and how; ``people`` None are all who may decide it. Whoever has decided it is not."""
-    chosen = _may_decide(request) if people is None else Q(pk__in=[person.pk for person in people])
-    fit, away = _fit(request), Exists(_absences(request, now).filter(person=OuterRef("pk")))
+    chosen = may_decide_in(request.queue_id) if people is None else Q(pk__in=[person.pk for person in people])
+    fit = not_barred(request).order_by("pk")
+    away = Exists(_absences(request, now).filter(person=OuterRef("pk")))
     absent = fit.filter(chosen, away)
     stand_ins = fit.filter(~away, pk__in=_stand_ins(request, now, absent))
     # Who is told anyway and stands in for somebody is told once.
@@ -42,24 +37,8 @@ def told(request: ApprovalRequest, now: datetime, people: Iterable[User] | None 
     return ways_of(list(here.values()))
 
 
-def _may_decide(request: ApprovalRequest) -> Q:
-    own = UserObjectPermission.objects.filter(user=OuterRef("pk"), object_pk=str(request.queue_id), **_PERMISSION)
-    theirs = GroupObjectPermission.objects.filter(object_pk=str(request.queue_id), **_PERMISSION)
-    through = Group.objects.filter(pk__in=theirs.values("group_id"), user=OuterRef("pk"))
-    return Q(Exists(own)) | Q(Exists(through))
-
-
-def _fit(request: ApprovalRequest) -> QuerySet[User]:
-    """Return the people who belong to the tenant and may have to do with the request."""
-    members = Membership.objects.filter(tenant_id=request.tenant_id, user=OuterRef("pk"))
-    excluded = Exclusion.objects.filter(request=request, person=OuterRef("pk"))
-    decided = Decision.objects.filter(request=request, person=OuterRef("pk"), taken_back_at=None)
-    found = User.objects.filter(Exists(members), ~Exists(excluded), ~Exists(decided), is_active=True)
-    return found.exclude(username=request.requester.removeprefix("user:")).order_by("pk")
-
-
 def _absences(request: ApprovalRequest, now: datetime) -> QuerySet[Absence]:
-    return Absence.objects.filter(tenant_id=request.tenant_id, begins__lte=now, ends__gt=now)
+    return Absence.objects.filter(absences_at(now), tenant_id=request.tenant_id)
 
 
 def _stand_ins(request: ApprovalRequest, now: datetime, absent: QuerySet[User]) -> QuerySet[Absence, int | None]:
@@ -91,4 +70,4 @@ def _way(person: User, own: NoticePreference) -> Ways:
 
 def still_fits(request: ApprovalRequest, person: User) -> bool:
     """Return whether a person who was to be told still may have to do with the request."""
-    return _fit(request).filter(pk=person.pk).exists()
+    return not_barred(request).filter(pk=person.pk).exists()

@@ -6,6 +6,7 @@ bot's token is a credential of the tenant like those of its tools, because a ten
 
 import json
 import re
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -83,7 +84,7 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _clock(at: Any) -> str:
+def _clock(at: datetime) -> str:
     """Return a moment that Slack shows on each reader's own clock."""
     return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{at:%Y-%m-%d %H:%M} UTC>"
 
@@ -93,7 +94,7 @@ def _call(method: str, tenant_id: UUID, said: dict[str, Any], *, gone: frozenset
     try:
         token = shelf.get(wanted).found.value
     except NoCredential as error:
-        raise NotSent(str(error.message)) from None
+        raise NotSent(error.message) from None
     try:
         reply = post(
             f"{settings.SLACK_URL.rstrip('/')}/{method}",

@@ -13,8 +13,8 @@ from agentops.runtime.ports import ApprovalState
 from approvals import presenters, provenance
 from approvals.models import ApprovalRequest
 from approvals.models.requests import OnExpiry
-from approvals.page_parts.words import flat, is_long, written
-from approvals.previews import digest_of, short_changes, shown_parts, unshowable_in
+from approvals.page_parts.words import flat, written
+from approvals.previews import digest_of, is_long, short_changes, shown_parts, unshowable_in
 from approvals.queries import approvals_of, observed_before
 from approvals.request_presenters import RequestStatus
 from approvals.rows import SOON, amount_words, share_left

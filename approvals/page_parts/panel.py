@@ -14,7 +14,7 @@ from approvals.clock.ladder import next_rung
 from approvals.duties.acknowledge import fact_of
 from approvals.duties.rights import names_for
 from approvals.forms import REASONS
-from approvals.models import ApprovalRequest, Delegation
+from approvals.models import ApprovalRequest
 from approvals.page_parts.words import must_open
 from approvals.queries import level_of
 from approvals.request_presenters import (
@@ -50,13 +50,13 @@ class Answer:
     assign_error: str = ""
 
 
-def panel(reader: Reader, request: ApprovalRequest, answer: Answer, now: datetime) -> DecidePanel:
+def panel(reader: Reader, request: ApprovalRequest, answer: Answer, view: View) -> DecidePanel:
     """Return the form for somebody who may decide."""
     level = level_of(request)
     what = [request.tool.replace("_", " "), amount_words(request)]
     return DecidePanel(
         digest=request.digest,
-        shown=_moment(reader, request, answer, now),
+        shown=_moment(reader, request, answer, view.now),
         approve_label=f"Approve: {', '.join(filter(None, what))}",
         reasons=[ReasonChoice(code=code, label=label) for code, label in REASONS],
         asks_check=level >= 2,
@@ -66,7 +66,7 @@ def panel(reader: Reader, request: ApprovalRequest, answer: Answer, now: datetim
         is_fresh=bool(answer.factor),
         blind=request.people > 1,
         undo_seconds=settings.APPROVAL_UNDO_SECONDS,
-        principals=_principals(reader, request, now),
+        principals=_principals(request, view),
         escalates_to=_next_step(request),
         draft=answer.draft,
         errors=answer.errors or {},
@@ -89,15 +89,15 @@ def _next_step(request: ApprovalRequest) -> str:
     return rung.person.get_username() if rung.person is not None else "whoever is on call"
 
 
-def _principals(reader: Reader, request: ApprovalRequest, now: datetime) -> list[Principal]:
+def _principals(request: ApprovalRequest, view: View) -> list[Principal]:
     """For whom the reader may decide, when there is a choice."""
-    if not Delegation.objects.filter(taker=reader.person, revoked_at=None, ends__gt=now).exists():
+    if request.queue_id not in view.givers:
         return []
-    found = names_for(request, reader.person, now)
-    if [person.pk for person in found] == [reader.person.pk]:
+    found, reader = names_for(request, view), view.person
+    if [person.pk for person in found] == [reader.pk]:
         return []
     return [
-        Principal(value="" if person.pk == reader.person.pk else str(person.pk), label=_for(person, reader.person))
+        Principal(value="" if person.pk == reader.pk else str(person.pk), label=_for(person, reader))
         for person in found
     ]
 
@@ -115,7 +115,7 @@ def assign_part(request: ApprovalRequest, view: View, status: RequestStatus, err
     if not manages:
         return AssignPart(people=[], queues=[], free=given, error=error)
     people = [Principal(value=str(one.pk), label=name_of(one, view.person)) for one in may_assign_to(request, view.now)]
-    others = queues_to_move_to(request, view.person)
+    others = queues_to_move_to(request, view.manages)
     return AssignPart(
         people=people,
         queues=[Principal(value=str(queue.pk), label=queue.name) for queue in others],

@@ -6,10 +6,7 @@ from typing import Any
 
 from agentops.console.reveal import reveal
 from approvals import previews
-from approvals.previews import unshowable_in
-
-LONG_CHARACTERS = 300
-LONG_LINES = 6
+from approvals.previews import is_long, unshowable_in
 
 
 def flat(text: str) -> str:
@@ -20,11 +17,6 @@ def flat(text: str) -> str:
 def written(value: Any) -> str:
     """Return a value of the call as it is read: texts as they are, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def is_long(text: str) -> bool:
-    """Return whether a value is folded on the page."""
-    return len(text) > LONG_CHARACTERS or text.count("\n") >= LONG_LINES
 
 
 def long_arguments(arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,22 +8,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from approvals.previews.parts import (
+    is_long,
     must_open,
     short_changes,
     shown_parts,
     statements,
     uninspectable_parts,
 )
-from approvals.previews.unshowable import digest_of, unshowable, unshowable_in
+from approvals.previews.unshowable import digest_of, unshowable_in
 
 __all__ = [
     "digest_of",
+    "is_long",
     "must_open",
     "short_changes",
     "shown_parts",
     "statements",
     "uninspectable",
-    "unshowable",
     "unshowable_in",
 ]
 

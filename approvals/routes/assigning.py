@@ -4,6 +4,7 @@ A decision's digest covers the queue in which a request was opened, so that movi
 decided.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
@@ -15,11 +16,11 @@ from agentops.kernel.errors import AgentOpsError
 from approvals import live
 from approvals.access import Rights, rights_of
 from approvals.acts import record_act
-from approvals.clock.ladder import locked, require_open
+from approvals.clock.ladder import locked
 from approvals.clock.timing import next_at
 from approvals.models import ActKind, ApprovalQueue, ApprovalRequest, Notice
 from approvals.notices.outbox import tell
-from approvals.refusals import NotAllowed
+from approvals.refusals import NotAllowed, require_open
 from approvals.routes.people import deciders
 
 
@@ -42,12 +43,11 @@ def may_assign_to(request: ApprovalRequest, now: datetime | None = None) -> list
     return deciders(request, request.queue, now or utcnow())
 
 
-def queues_to_move_to(request: ApprovalRequest, by: User) -> list[ApprovalQueue]:
-    """Return the other queues of the tenant to which a person may move a request."""
-    rights = rights_of(by)
-    if request.queue_id not in rights.manage:
+def queues_to_move_to(request: ApprovalRequest, managed: Collection[int]) -> list[ApprovalQueue]:
+    """Return the other queues of the tenant to which somebody who manages these queues may move a request."""
+    if request.queue_id not in managed:
         return []
-    queues = ApprovalQueue.objects.filter(tenant_id=request.tenant_id, pk__in=rights.manage)
+    queues = ApprovalQueue.objects.filter(tenant_id=request.tenant_id, pk__in=managed)
     return list(queues.exclude(pk=request.queue_id).order_by("name"))
 
 

@@ -39,7 +39,7 @@ class AbsenceForm(forms.Form):
         super().__init__(data)
         self.now, self.colleagues = now, {person.pk: person for person in colleagues}
         names = [(pk, person.get_full_name() or person.get_username()) for pk, person in self.colleagues.items()]
-        self.fields["stand_in"].choices = [("", "Nobody"), *names]  # type: ignore[attr-defined]
+        self.fields["stand_in"].choices = [("", "Nobody"), *names]  # type: ignore[attr-defined]  # a field with choices
 
     def clean(self) -> dict[str, Any]:
         """Require times in order, not over, and not for ever."""

@@ -12,11 +12,7 @@ from approvals import live
 from approvals.acts import record_act
 from approvals.models import Absence, ActKind, ApprovalRequest, Notice
 from approvals.notices.outbox import tell
-
-
-def absences_at(now: datetime) -> "Q":
-    """Return which absences last at a moment."""
-    return Q(begins__lte=now, ends__gt=now)
+from approvals.routes.people import absences_at
 
 
 def is_away(person: User, tenant_id: UUID, now: datetime) -> bool:

@@ -105,13 +105,10 @@ class Attempt:
     @property
     def rejected_for(self) -> str:
         """The preset reason for which a person rejected it, "" when nobody did or for none of them."""
-        result = self.seen.result if self.seen is not None else None
-        return str(result.get("reason", "")) if isinstance(result, Mapping) and self.is_rejected else ""
-
-    @property
-    def is_rejected(self) -> bool:
-        """True when a person decided against it."""
-        return self.status is ObservationStatus.REJECTED
+        if self.seen is None or self.seen.status is not ObservationStatus.REJECTED:
+            return ""
+        told = self.seen.result
+        return str(told.get("reason", "")) if isinstance(told, Mapping) else ""
 
     @property
     def status(self) -> ObservationStatus | None:
@@ -130,7 +127,7 @@ def attempts(outcomes: Sequence[Outcome], history: Sequence[Observation]) -> tup
     for observation in history:
         # What became of a call that a person changed is told by the next step of its tool, whatever record it names.
         record = changed.pop(observation.tool, _record(observation))
-        if _was_changed(observation):
+        if observation.is_edited:
             changed[observation.tool] = record
         else:
             seen.setdefault((observation.tool, record), []).append(observation)
@@ -140,11 +137,6 @@ def attempts(outcomes: Sequence[Outcome], history: Sequence[Observation]) -> tup
             queue = seen.get((change.tool, change.record), [])
             found.append(Attempt(change, queue.pop(0) if queue else None))
     return tuple(found)
-
-
-def _was_changed(observation: Observation) -> bool:
-    result = observation.result
-    return isinstance(result, Mapping) and result.get("code") == "EDITED"
 
 
 def _record(observation: Observation) -> str:

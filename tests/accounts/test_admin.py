@@ -7,9 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from agentops.ledger.models import LedgerEvent
-from agentops.tenancy.models import Role
 from tests.factories.factors import SECRET, add_app
-from tests.factories.people import Cast, make_person
+from tests.factories.people import Cast, make_admin
 
 pytestmark = pytest.mark.django_db
 
@@ -18,10 +17,7 @@ LIST = "admin:mfa_authenticator_changelist"
 
 @pytest.fixture
 def root(cast: Cast) -> User:
-    root = make_person("root", cast.tenant, Role.ADMIN)
-    User.objects.filter(pk=root.pk).update(is_staff=True, is_superuser=True)
-    root.refresh_from_db()
-    return root
+    return make_admin("root", cast.tenant)
 
 
 @pytest.fixture

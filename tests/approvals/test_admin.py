@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 
 from agentops.ledger.models import LedgerEvent
+from approvals.access import rights_of
 from approvals.forms import SpanField, span_words
 from approvals.models import ApprovalQueue, ApprovalRequest, Decision
-from approvals.queries import decidable_queues
 from tests.approvals.conftest import Stage, client_of, decide
 from tests.factories.people import make_queue
 
@@ -97,11 +97,11 @@ def test_admin_names_who_decides_a_queue(stage: Stage, admin: Client) -> None:
     queue, bob = stage.cast.queue, stage.cast.bob
     overview = reverse("admin:approvals_approvalqueue_permissions", args=[queue.pk])
     assert "alice" in admin.get(overview).content.decode()
-    assert decidable_queues(bob) == frozenset()
+    assert rights_of(bob).decide == frozenset()
     url = reverse("admin:approvals_approvalqueue_permissions_manage_user", args=[queue.pk, bob.pk])
     assert admin.get(url).status_code == 200
     assert admin.post(url, {"permissions": ["decide_queue"]}).status_code == 302
-    assert decidable_queues(bob) == {queue.pk}
+    assert rights_of(bob).decide == {queue.pk}
     admin.post(url, {"permissions": ["decide_queue"]})
     event = LedgerEvent.objects.get(type="config.permissions")
     assert (event.actor, event.tenant_id) == ("user:bob", stage.cast.tenant.pk)
@@ -118,9 +118,9 @@ def test_group_gets_a_queue_and_loses_it_on_record(stage: Stage, admin: Client) 
     stage.cast.bob.groups.add(group)
     url = reverse("admin:approvals_approvalqueue_permissions_manage_group", args=[stage.cast.queue.pk, group.pk])
     admin.post(url, {"permissions": ["decide_queue"]})
-    assert decidable_queues(stage.cast.bob) == {stage.cast.queue.pk}
+    assert rights_of(stage.cast.bob).decide == {stage.cast.queue.pk}
     admin.post(url, {"permissions": [], "csrfmiddlewaretoken": "x"})
-    assert decidable_queues(stage.cast.bob) == frozenset()
+    assert rights_of(stage.cast.bob).decide == frozenset()
     recorded = LedgerEvent.objects.filter(type="config.permissions").order_by("position")
     assert [event.facts["rights"] for event in recorded] == [[[], ["decide_queue"]], [["decide_queue"], []]]
     assert {event.facts["holder"] for event in recorded} == {"group:payers"}

@@ -10,10 +10,9 @@ from guardian.shortcuts import assign_perm, remove_perm
 
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import payload_of
-from agentops.tenancy.models import Role
 from approvals.models import ApprovalRequest, Decision
 from tests.approvals.conftest import Stage, client_of, decide, overdue, page_url
-from tests.factories.people import make_person
+from tests.factories.people import make_approver
 from tests.factories.requests import rewritten
 
 pytestmark = pytest.mark.django_db
@@ -22,9 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def dave(stage: Stage) -> Client:
     """A second approver of the same queue."""
-    dave = make_person("dave", stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", dave, stage.cast.queue)
-    return client_of(dave)
+    return client_of(make_approver("dave", stage.cast.queue))
 
 
 def state(request: ApprovalRequest) -> str:

@@ -7,28 +7,25 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
-from guardian.shortcuts import assign_perm
 
 from agentops.ledger.models import LedgerEvent
 from agentops.runtime.audit import audit_session
 from agentops.runtime.models import Session
 from agentops.runtime.sweep import sweep_once
-from agentops.tenancy.models import Role
 from approvals.models import ApprovalRequest, Decision, Verdict
-from approvals.operations import AlreadyClosed, AlreadyDecided, Receipt, decide_request
+from approvals.operations import Receipt, decide_request
+from approvals.refusals import AlreadyClosed, AlreadyDecided
 from tests.approvals.conftest import Stage, client_of, decide, overdue, page_url, queue_url
 from tests.approvals.duties.conftest import needs
 from tests.approvals.test_races import at_once
-from tests.factories.people import make_person
+from tests.factories.people import make_approver
 
 pytestmark = pytest.mark.django_db
 
 
 def person(stage: Stage, name: str) -> User:
     """Somebody who may decide the queue."""
-    made = make_person(name, stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", made, stage.cast.queue)
-    return made
+    return make_approver(name, stage.cast.queue)
 
 
 @pytest.fixture

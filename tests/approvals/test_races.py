@@ -10,15 +10,13 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
-from guardian.shortcuts import assign_perm
 
 from agentops.ledger.models import LedgerEvent
 from agentops.runtime.models import Session
 from agentops.runtime.sweep import sweep_once
-from agentops.tenancy.models import Role
 from approvals.models import ApprovalRequest, Decision
 from tests.approvals.conftest import Stage, client_of, decide
-from tests.factories.people import make_person
+from tests.factories.people import make_approver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,9 +43,7 @@ def at_once(calls: Sequence[Callable[[], int]]) -> Counter[int]:
 @pytest.fixture
 def dave(stage: Stage) -> Client:
     """A second approver of the same queue."""
-    dave = make_person("dave", stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", dave, stage.cast.queue)
-    return client_of(dave)
+    return client_of(make_approver("dave", stage.cast.queue))
 
 
 def outcomes(request: ApprovalRequest) -> list[str]:

@@ -12,8 +12,9 @@ from agentops.kernel.ids import new_id
 from agentops.runtime.models import Session
 from agentops.tenancy.models import Membership
 from approvals import sql
+from approvals.access import rights_of
 from approvals.models import ApprovalQueue, ApprovalRequest
-from approvals.queries import may_decide
+from approvals.routes.people import deciders
 from tests.approvals.conftest import Stage
 
 pytestmark = pytest.mark.django_db
@@ -86,7 +87,9 @@ def test_permission_is_that_of_the_pages(stage: Stage, change: Callable[[Stage],
     change(stage)
     with transaction.atomic():
         facts = sql.facts_of(sql.lock_request(request.pk), stage.cast.alice.pk)
-    assert (facts.may_decide, may_decide(stage.cast.alice, stage.cast.queue)) == (may, may)
+    listed = stage.cast.alice in deciders(request, stage.cast.queue, timezone.now())
+    held = stage.cast.queue.pk in rights_of(stage.cast.alice).decide
+    assert (facts.may_decide, held, listed) == (may, may, may)
 
 
 def test_facts_are_those_of_the_rows(stage: Stage) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from guardian.shortcuts import assign_perm, remove_perm
+from guardian.shortcuts import remove_perm
 
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.models import LedgerEvent
@@ -17,14 +17,13 @@ from agentops.runtime.audit import audit_session
 from agentops.runtime.deciding import BadEdit
 from agentops.runtime.models import Session
 from agentops.runtime.sweep import sweep_once
-from agentops.tenancy.models import Role
 from approvals.models import Act, ApprovalRequest, Verdict
 from approvals.operations import decide_request
 from approvals.refusals import AlreadyClosed, ChangedSince, Excluded, NeedsReason, NotAllowed
 from approvals.verbs import CannotAsk
 from tests.approvals.conftest import Stage, client_of, overdue
 from tests.approvals.test_races import at_once
-from tests.factories.people import make_person
+from tests.factories.people import make_approver
 from tests.factories.verbs import ask, edit, take_over
 
 pytestmark = pytest.mark.django_db
@@ -40,9 +39,7 @@ BOUND = [VERBS["ask"], VERBS["edit"]]
 
 
 def second_approver(stage: Stage) -> User:
-    dave = make_person("dave", stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", dave, stage.cast.queue)
-    return dave
+    return make_approver("dave", stage.cast.queue)
 
 
 @every_verb

@@ -4,7 +4,6 @@ import html
 import re
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -17,7 +16,7 @@ from agentops.runtime.operations import start_session
 from agentops.runtime.sweep import sweep_once
 from agentops.tenancy.models import Freeze, Role
 from tests.console.conftest import DONE, Stage, pay, signed_in
-from tests.factories.people import make_person
+from tests.factories.people import make_admin, make_person
 
 
 def words_of(page: str) -> str:
@@ -47,9 +46,7 @@ def admin_of(stage: Stage, name: str = "dora") -> Client:
 
 def superuser_of(stage: Stage, name: str = "root", tenant: Any = None) -> Client:
     """A superuser who is an admin of the tenant, too."""
-    person = make_person(name, tenant or stage.cast.tenant, Role.ADMIN)
-    User.objects.filter(pk=person.pk).update(is_superuser=True, is_staff=True)
-    return signed_in(User.objects.get(pk=person.pk))
+    return signed_in(make_admin(name, tenant or stage.cast.tenant))
 
 
 def freeze_by(client: Client, where: str = "tenant", tool: str = "", reason: str = "Wrong amounts.") -> Freeze:

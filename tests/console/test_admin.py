@@ -12,9 +12,9 @@ from agentops.kernel.ids import derived_id
 from agentops.ledger.models import LedgerEvent
 from agentops.registry import roles
 from agentops.runtime.models import Session
-from agentops.tenancy.models import Membership, Role, Tenant
+from agentops.tenancy.models import Membership, Tenant
 from tests.console.conftest import DONE, Stage, pay, signed_in
-from tests.factories.people import Cast, make_person
+from tests.factories.people import Cast, make_admin
 
 TABLES = (
     "tenant",
@@ -32,10 +32,7 @@ TABLES = (
 @pytest.fixture
 def root(cast: Cast) -> Client:
     """An admin of Alice's and Bob's tenant who may use every screen."""
-    person = make_person("root", cast.tenant, Role.ADMIN)
-    person.is_staff = person.is_superuser = True
-    person.save()
-    return signed_in(person)
+    return signed_in(make_admin("root", cast.tenant))
 
 
 def recorded(tenant: Tenant, stream: str, kind: str) -> list[tuple[str, dict[str, list[str]]]]:

@@ -9,9 +9,11 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from agentops.embedded.home import remove_home
@@ -66,8 +68,17 @@ class RunningDemo:
         announced.set()
 
     @property
-    def database(self) -> EmbeddedPostgres:
-        return EmbeddedPostgres(self.folder, "demo")
+    def data(self) -> Path:
+        """Where its database keeps its data."""
+        return EmbeddedPostgres(self.folder, "demo").cluster.data
+
+    @contextmanager
+    def joined(self) -> "Iterator[psycopg.Connection[tuple[object, ...]]]":
+        """Use its database beside it, as another process does."""
+        database = EmbeddedPostgres(self.folder, "demo")
+        with database.ensure().connect() as connection:
+            yield connection
+        database.stop()
 
     def get(self, path: str) -> tuple[int, str]:
         with urllib.request.urlopen(self.url + path, timeout=30) as answer:
@@ -87,6 +98,16 @@ class RunningDemo:
     def port_is_free(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", int(self.url.rstrip("/").rpartition(":")[2]))) != 0
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[RunningDemo]:
+    """Start a demo, and leave no process of it."""
+    demo = RunningDemo.start(folder, *options)
+    try:
+        yield demo
+    finally:
+        demo.kill()
 
 
 def refused(folder: Path, *options: str, **more: str) -> tuple[int, str]:
@@ -110,57 +131,44 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_demo_serves_refuses_a_second_one_survives_a_kill_and_ends_clean(folder: Path) -> None:
-    demo = RunningDemo.start(folder)
-    try:
-        shown = "".join(demo.said)
-        assert [name for name in ("approver", "admin", "support") if f"  {name} " in shown] == [
-            "approver",
-            "admin",
-            "support",
-        ]
-        assert demo.get("readyz") == (200, '{"status": "ok", "checks": {"database": "ok", "migrations": "ok"}}')
-        status, page = demo.get("login/")
-        assert status == 200
-        assert re.findall(r'name="username" value="(\w+)"', page) == ["approver", "second", "admin", "support"]
-
-        code, sentence = refused(folder, "--port", "0")
-        assert (code, sentence) == (
+    with running(folder) as demo:
+        assert_serves(demo)
+        assert refused(folder, "--port", "0") == (
             2,
             f"The demo cannot start: a demo already runs in this folder: process {demo.process.pid}, {demo.url}.",
         )
-
-        database = demo.database
-        with database.ensure().connect() as connection:
+        with demo.joined() as connection:
             connection.execute("CREATE TABLE marker AS SELECT 41 AS value")
-        data = database.cluster.data
-        database.stop()
+        data = demo.data
         assert all_running_in(data)
-    finally:
-        demo.kill()
 
-    again = RunningDemo.start(folder)
-    try:
-        database = again.database
-        with database.ensure().connect() as connection:
+    with running(folder) as again:
+        with again.joined() as connection:
             assert connection.execute("SELECT value FROM marker").fetchone() == (41,)
-        database.stop()
         assert again.end(signal.SIGINT) == 0
-    finally:
-        again.kill()
     assert all_running_in(data) == []
     assert again.port_is_free()
 
-    anew = RunningDemo.start(folder, "--reset")
-    try:
-        database = anew.database
-        with database.ensure().connect() as connection:
+    with running(folder, "--reset") as anew:
+        with anew.joined() as connection:
             assert connection.execute("SELECT to_regclass('marker')").fetchone() == (None,)
-        database.stop()
         assert anew.end(signal.SIGTERM) == 0
-    finally:
-        anew.kill()
     assert all_running_in(data) == []
     assert anew.port_is_free()
+
+
+def assert_serves(demo: RunningDemo) -> None:
+    """The terminal names the accounts, the checks are well, and the login page offers the accounts."""
+    shown = "".join(demo.said)
+    assert [name for name in ("approver", "admin", "support") if f"  {name} " in shown] == [
+        "approver",
+        "admin",
+        "support",
+    ]
+    assert demo.get("readyz") == (200, '{"status": "ok", "checks": {"database": "ok", "migrations": "ok"}}')
+    status, page = demo.get("login/")
+    assert status == 200
+    assert re.findall(r'name="username" value="(\w+)"', page) == ["approver", "second", "admin", "support"]
 
 
 def test_taken_port_is_refused_in_one_sentence(folder: Path) -> None:

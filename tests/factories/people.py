@@ -27,16 +27,14 @@ def make_cast(*, queue: str = "payments") -> Cast:
     tenant = Tenant.objects.create(slug="north", name="North Goods")
     other = Tenant.objects.create(slug="south", name="South Goods")
     payments = make_queue(tenant, queue)
-    cast = Cast(
+    return Cast(
         tenant,
         other,
-        make_person("alice", tenant, Role.APPROVER),
+        make_approver("alice", payments),
         make_person("bob", tenant, Role.SUPPORT),
         make_person("charlie", other, Role.APPROVER),
         payments,
     )
-    assign_perm("approvals.decide_queue", cast.alice, payments)
-    return cast
 
 
 def make_person(name: str, tenant: Tenant, role: Role) -> User:
@@ -44,6 +42,21 @@ def make_person(name: str, tenant: Tenant, role: Role) -> User:
     user = User.objects.create_user(name, f"{name}@example.com", name)
     Membership.objects.create(tenant=tenant, user=user, role=role)
     return user
+
+
+def make_approver(name: str, queue: ApprovalQueue) -> User:
+    """Make a person who may decide what waits in a queue."""
+    person = make_person(name, queue.tenant, Role.APPROVER)
+    assign_perm("approvals.decide_queue", person, queue)
+    return person
+
+
+def make_admin(name: str, tenant: Tenant) -> User:
+    """Make an admin of the tenant for whom every screen of the admin is open."""
+    person = make_person(name, tenant, Role.ADMIN)
+    person.is_staff = person.is_superuser = True
+    person.save()
+    return person
 
 
 def make_queue(tenant: Tenant, slug: str) -> ApprovalQueue:

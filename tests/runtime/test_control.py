@@ -13,7 +13,7 @@ from agentops.runtime.control import CannotControl
 from agentops.runtime.models import Invocation, Priority, Session
 from agentops.runtime.models import Question as Asked
 from approvals.models import ApprovalRequest
-from approvals.operations import AlreadyClosed
+from approvals.refusals import AlreadyClosed
 from tests.factories.people import Cast
 from tests.factories.runs import (
     DONE,

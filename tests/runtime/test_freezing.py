@@ -22,7 +22,7 @@ from agentops.runtime.freezing import CannotFreeze, CannotLift
 from agentops.runtime.models import Invocation, Session
 from agentops.tenancy.models import Freeze
 from approvals.models import Verdict
-from approvals.operations import AlreadyClosed
+from approvals.refusals import AlreadyClosed
 from tests.factories.people import Cast
 from tests.factories.runs import (
     DONE,

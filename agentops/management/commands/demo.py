@@ -62,6 +62,8 @@ class Command(BaseCommand):
         listener = take_port(_chosen(port))
         with listener:
             url = f"http://{HOST}:{listener.getsockname()[1]}/"
+            # Only here is the port known to which links in messages lead.
+            settings.SITE_URL = settings.SITE_URL or url
             with only_one(settings.DEMO_DIR, url):
                 self._prepare(reset=reset)
                 return Demo(app, sweep_once, lambda: self._announce(url)).run(listener)

@@ -73,6 +73,7 @@ def test_expired_request_says_expired_and_never_rejected(stage: Stage, alice: Cl
 
 def test_expired_request_is_in_nobody_s_turn(stage: Stage, alice: Client) -> None:
     request = stage.ask()
+    assert str(request.pk) in alice.get(queue_url(bucket="turn")).content.decode()
     overdue(request)
     assert str(request.pk) not in alice.get(queue_url(bucket="turn")).content.decode()
 

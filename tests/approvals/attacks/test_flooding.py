@@ -101,5 +101,6 @@ def test_a_limit_stops_who_calls_too_often(stage: Stage, alice: Client) -> None:
 def test_each_page_says_what_else_asks_the_same(stage: Stage, alice: Client) -> None:
     few = flood(stage, 3)
     page = page_of(alice, page_url(few[0]))
+    assert "2 more, each decided by itself" in page.section("h-siblings")
     assert "Pay $26.00 from a-1" in page.all("//h1")[0].text_content()
     assert page.can_decide()

@@ -61,11 +61,13 @@ def test_hidden_characters_are_named_everywhere_and_not_sent(
                 sender=text,
                 reversibility=text,
             )
-            for url in (page_url(request), queue_url(bucket="turn"), queue_url(bucket="turn", q="pal")):
-                body = alice.get(url).content.decode()
-                assert not set(body) & set(hidden), url
-                assert name in body, url
-            page = page_of(alice, page_url(request))
+            page, *lists = (
+                page_of(alice, url)
+                for url in (page_url(request), queue_url(bucket="turn"), queue_url(bucket="turn", q="pal"))
+            )
+            for shown in (page, *lists):
+                assert not set(shown.body) & set(hidden)
+                assert name in shown.body
             for number in range(1, 8):
                 assert name in page.by_id(f"part-{number}"), number
             for section in ("h-args", "h-change", "h-evidence"):

@@ -56,8 +56,8 @@ def test_markup_is_text(stage: Stage, alice: Client, subtests: pytest.Subtests) 
                 subject_text=text,
                 sender=text,
             )
-            for url in (page_url(request), queue_url(bucket="turn")):
-                page = page_of(alice, url)
+            own = page_of(alice, page_url(request))
+            for page in (own, page_of(alice, queue_url(bucket="turn"))):
                 assert page.acting == []
                 assert [
                     form.attrib.get("action", "")
@@ -67,7 +67,7 @@ def test_markup_is_text(stage: Stage, alice: Client, subtests: pytest.Subtests) 
                 assert page.all("//*[@id='decide']") == page.all("//form[@id='decide']")
                 assert page.all("//main//b[@hx-post]") == []
                 assert len(page.all("//h1")) == 1
-            assert " ".join(text.split()) in page_of(alice, page_url(request)).section("h-args")
+            assert " ".join(text.split()) in own.section("h-args")
 
 
 def test_form_has_the_fields_it_had(stage: Stage, alice: Client) -> None:
@@ -83,6 +83,7 @@ def test_form_has_the_fields_it_had(stage: Stage, alice: Client) -> None:
             (c.attrib.get("name", ""), c.attrib.get("value", "")[:8]) for c in found if c.attrib["name"] not in _ITS_OWN
         ]
 
+    assert "verb" in {name for name, _ in controls(plain)}
     assert controls(plain) == controls(hostile)
 
 

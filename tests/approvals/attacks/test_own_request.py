@@ -1,7 +1,5 @@
 """Approving one's own request, through an alias, a delegate, an edit or a changed policy: through the page, refused."""
 
-from datetime import timedelta
-
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -9,12 +7,12 @@ from django.utils import timezone
 from guardian.shortcuts import assign_perm
 
 from agentops.agents.models import Agent, Threshold
-from agentops.tenancy.models import Role
-from approvals.models import ApprovalRequest, Decision, Delegation
+from approvals.models import ApprovalRequest, Decision
 from approvals.verbs import edit_request
 from tests.approvals.conftest import Stage, client_of, decide, page_url
+from tests.approvals.duties.conftest import lend
 from tests.factories.pages import page_of
-from tests.factories.people import make_person
+from tests.factories.people import make_approver
 from tests.factories.requests import rewritten
 
 pytestmark = pytest.mark.django_db
@@ -22,25 +20,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def dave(stage: Stage) -> User:
-    return approver(stage, "dave")
-
-
-def approver(stage: Stage, name: str) -> User:
-    person = make_person(name, stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", person, stage.cast.queue)
-    return person
+    return make_approver("dave", stage.cast.queue)
 
 
 def undecided(stage: Stage) -> bool:
     stage.work()
     return not Decision.objects.exists() and stage.toy.vendor.calls == []
-
-
-def lend(stage: Stage, giver: User, taker: User) -> None:
-    now = timezone.now()
-    Delegation.objects.create(
-        tenant=stage.cast.tenant, giver=giver, taker=taker, begins=now, ends=now + timedelta(days=1)
-    )
 
 
 def test_whoever_began_the_work_does_not_approve_it(stage: Stage) -> None:

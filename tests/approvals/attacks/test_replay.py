@@ -6,21 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 from django.test import Client
-from guardian.shortcuts import assign_perm
 
-from agentops.tenancy.models import Role
 from approvals.models import ApprovalRequest, Decision
 from tests.approvals.conftest import Stage, client_of, decide, overdue
-from tests.factories.people import make_person
+from tests.factories.people import make_approver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def dave(stage: Stage) -> Client:
-    person = make_person("dave", stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", person, stage.cast.queue)
-    return client_of(person)
+    return client_of(make_approver("dave", stage.cast.queue))
 
 
 def state(request: ApprovalRequest) -> str:

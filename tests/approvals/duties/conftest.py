@@ -4,16 +4,15 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
-from guardian.shortcuts import assign_perm
 
 from agentops.registry import roles
-from agentops.tenancy.models import Role
+from approvals.access import View, view_of
 from approvals.digest import digest_of
 from approvals.models import ApprovalRequest, Delegation, Verdict
 from approvals.operations import Receipt, decide_request
 from tests.approvals.conftest import Stage
 from tests.factories.irreversible import FinalToy
-from tests.factories.people import make_person
+from tests.factories.people import make_approver
 
 
 @pytest.fixture
@@ -32,9 +31,7 @@ def dave(stage: Stage) -> User:
 
 
 def approver(stage: Stage, name: str) -> User:
-    person = make_person(name, stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", person, stage.cast.queue)
-    return person
+    return make_approver(name, stage.cast.queue)
 
 
 def vote(request: ApprovalRequest, person: User, verdict: str = "approve", **given: Any) -> Receipt:
@@ -55,3 +52,8 @@ def lend(stage: Stage, giver: User, taker: User, **given: Any) -> Delegation:
     now = timezone.now()
     given = {"begins": now, "ends": now + timedelta(days=1), **given}
     return Delegation.objects.create(tenant=stage.cast.tenant, giver=giver, taker=taker, **given)
+
+
+def seen_by(stage: Stage, person: User) -> View:
+    """Return what a person may do at this moment."""
+    return view_of(person, stage.cast.tenant.pk, timezone.now())

@@ -16,7 +16,7 @@ from agentops.ledger.models import LedgerEvent
 from agentops.runtime.models import Session
 from approvals.digest import _bound_by, _written, digest_of, is_intact
 from approvals.models import ApprovalRequest, Decision, Exclusion
-from approvals.operations import ChangedSince, DigestBroken
+from approvals.refusals import ChangedSince, DigestBroken
 from approvals.sql import resolution_of
 from tests.approvals.conftest import Stage
 from tests.approvals.duties.conftest import needs, vote

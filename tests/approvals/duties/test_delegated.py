@@ -9,12 +9,11 @@ from guardian.shortcuts import remove_perm
 
 from agentops.ledger.models import LedgerEvent
 from agentops.tenancy.models import Role
-from approvals.duties.rights import principals
 from approvals.models import Decision
-from approvals.operations import NotAllowed, NotDelegated, SamePerson
+from approvals.refusals import NotAllowed, NotDelegated, SamePerson
 from approvals.sql import resolution_of
 from tests.approvals.conftest import Stage
-from tests.approvals.duties.conftest import approver, lend, needs, vote
+from tests.approvals.duties.conftest import approver, lend, needs, seen_by, vote
 from tests.factories.people import make_person, make_queue
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +28,7 @@ def erin(stage: Stage) -> User:
 def test_taker_decides_with_both_names(stage: Stage, erin: User) -> None:
     request = stage.ask()
     lend(stage, stage.cast.alice, erin)
-    assert principals(erin, request.queue_id, timezone.now()) == [stage.cast.alice]
+    assert seen_by(stage, erin).principals(request.queue_id) == [stage.cast.alice]
     vote(request, erin, on_behalf_of=stage.cast.alice)
     decision = Decision.objects.get()
     assert (decision.person, decision.on_behalf_of) == (erin, stage.cast.alice)
@@ -51,7 +50,7 @@ def test_without_a_delegation_that_counts_now_nobody_decides_for_another(stage: 
     lend(stage, erin, alice)
     with pytest.raises(NotDelegated):
         vote(request, erin, on_behalf_of=alice)
-    assert principals(erin, request.queue, now) == []
+    assert seen_by(stage, erin).principals(request.queue_id) == []
 
 
 @pytest.mark.parametrize("lost", ["permission", "membership", "active"])
@@ -66,7 +65,7 @@ def test_delegation_gives_no_right_that_the_giver_lost(stage: Stage, erin: User,
         User.objects.filter(pk=alice.pk).update(is_active=False)
     with pytest.raises(NotAllowed):
         vote(request, erin, on_behalf_of=alice)
-    assert principals(erin, request.queue, timezone.now()) == []
+    assert seen_by(stage, erin).principals(request.queue_id) == []
 
 
 def test_outsider_decides_for_nobody(stage: Stage) -> None:
@@ -74,7 +73,7 @@ def test_outsider_decides_for_nobody(stage: Stage) -> None:
     lend(stage, stage.cast.alice, stage.cast.charlie)
     with pytest.raises(NotAllowed):
         vote(request, stage.cast.charlie, on_behalf_of=stage.cast.alice)
-    assert principals(stage.cast.charlie, request.queue, timezone.now()) == []
+    assert seen_by(stage, stage.cast.charlie).principals(request.queue_id) == []
 
 
 def test_delegation_does_not_make_two_people_of_one(stage: Stage, erin: User, dave: User) -> None:

@@ -2,14 +2,13 @@
 
 import pytest
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from agentops.agents.models import Agent
-from approvals.duties.rights import names_for, principals, why_not
+from approvals.duties.rights import names_for, why_not
 from approvals.models import Exclusion
-from approvals.operations import Excluded, NotAllowed
+from approvals.refusals import Excluded, NotAllowed
 from tests.approvals.conftest import Stage
-from tests.approvals.duties.conftest import approver, lend, vote
+from tests.approvals.duties.conftest import approver, lend, seen_by, vote
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +40,7 @@ def test_excluded_person_does_not_decide(stage: Stage) -> None:
     request = stage.ask()
     with pytest.raises(Excluded):
         vote(request, stage.cast.alice)
-    assert why_not(request, stage.cast.alice, timezone.now()) == (
+    assert why_not(request, seen_by(stage, stage.cast.alice)) == (
         "You own the agent, so you cannot decide this.",
         "It takes somebody who has no part in it.",
     )
@@ -56,10 +55,9 @@ def test_excluded_person_does_not_decide_through_anybody(stage: Stage, dave: Use
         vote(request, dave, on_behalf_of=stage.cast.alice)
     with pytest.raises(Excluded):
         vote(request, stage.cast.alice, on_behalf_of=dave)
-    now = timezone.now()
-    assert principals(dave, request.queue, now) == [dave, stage.cast.alice]
-    assert names_for(request, dave, now) == [dave]
-    assert names_for(request, stage.cast.alice, now) == []
+    assert seen_by(stage, dave).principals(request.queue_id) == [dave, stage.cast.alice]
+    assert names_for(request, seen_by(stage, dave)) == [dave]
+    assert names_for(request, seen_by(stage, stage.cast.alice)) == []
 
 
 def test_account_that_takes_the_mailbox_later_does_not_decide(stage: Stage, dave: User) -> None:
@@ -68,18 +66,18 @@ def test_account_that_takes_the_mailbox_later_does_not_decide(stage: Stage, dave
     User.objects.filter(pk=dave.pk).update(email="alice@example.com")
     with pytest.raises(Excluded):
         vote(request, dave)
-    refusal = why_not(request, dave, timezone.now())
+    refusal = why_not(request, seen_by(stage, dave))
     assert refusal == ("You own the agent, so you cannot decide this.", "It takes somebody who has no part in it.")
 
 
 def test_why_not_says_what_it_takes(stage: Stage) -> None:
-    request, now = stage.ask(), timezone.now()
-    assert why_not(request, stage.cast.alice, now) is None
-    assert why_not(request, stage.cast.charlie, now) == (
+    request = stage.ask()
+    assert why_not(request, seen_by(stage, stage.cast.alice)) is None
+    assert why_not(request, seen_by(stage, stage.cast.charlie)) == (
         "You can read this request, not decide it.",
         "That needs an approver of the queue Payments.",
     )
-    assert why_not(request, stage.cast.bob, now) == (
+    assert why_not(request, seen_by(stage, stage.cast.bob)) == (
         "You asked for this, so you cannot decide this.",
         "It takes somebody who has no part in it.",
     )

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from agentops.ledger.models import LedgerEvent
 from approvals.duties.acknowledge import fact_of
 from approvals.models import ApprovalRequest, Decision
-from approvals.operations import NeedsAcknowledgement, NeedsReason, NeedsStepUp
+from approvals.refusals import NeedsAcknowledgement, NeedsReason, NeedsStepUp
 from tests.approvals.conftest import Stage
 from tests.approvals.duties.conftest import vote
 from tests.factories.irreversible import FinalToy

@@ -14,7 +14,8 @@ from agentops.runtime.freezing import freeze
 from agentops.runtime.models import Session
 from agentops.runtime.sweep import sweep_once
 from approvals.models import Act, ApprovalRequest, Decision
-from approvals.operations import NotAllowed, TooLate, dispatch_due, take_back
+from approvals.operations import dispatch_due, take_back
+from approvals.refusals import NotAllowed, TooLate
 from tests.approvals.conftest import Stage
 from tests.approvals.duties.conftest import needs, vote
 

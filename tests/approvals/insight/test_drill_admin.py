@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from agentops.ledger.models import LedgerEvent
-from agentops.tenancy.models import Membership, Role
 from approvals.insight import drills
 from approvals.models import Drill, Verdict
-from tests.factories.people import Cast, make_cast
+from tests.approvals.conftest import client_of
+from tests.factories.people import Cast, make_admin, make_cast
 
 pytestmark = pytest.mark.django_db
 
@@ -25,11 +25,7 @@ def cast() -> Cast:
 
 @pytest.fixture
 def admin(cast: Cast) -> Client:
-    root = type(cast.alice).objects.create_superuser("root", "root@example.com", "root")
-    Membership.objects.create(tenant=cast.tenant, user=root, role=Role.ADMIN)
-    client = Client()
-    client.force_login(root)
-    return client
+    return client_of(make_admin("root", cast.tenant))
 
 
 def test_the_command_adds_what_is_missing(cast: Cast) -> None:

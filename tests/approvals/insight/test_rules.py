@@ -130,15 +130,19 @@ def test_the_page_is_for_admins_and_changes_nothing(stage: Stage, alice: Client,
     assert "Yes, as far as is known." in admin.get(reverse("approval_rule", args=[stage.ask(9000).pk])).content.decode()
 
 
-_PAST = st.builds(
-    Past,
-    st.integers(0, 50),
-    st.sampled_from(["approved", "approved", "approved", "rejected", "edited", "regretted"]),
-    st.frozensets(st.integers(1, 3), max_size=2),
-)
+def _past(*outcomes: str) -> st.SearchStrategy[Past]:
+    return st.builds(Past, st.integers(0, 50), st.sampled_from(outcomes), st.frozensets(st.integers(1, 3), max_size=2))
 
 
-@given(st.lists(_PAST, max_size=80), st.integers(0, 60))
+# So many that approvals alone would be enough: what is looked at is what few others among them do.
+_MANY = st.tuples(
+    st.lists(_past("approved"), min_size=LEAST, max_size=80),
+    st.lists(_past("rejected", "edited", "regretted"), max_size=3),
+).map(lambda both: [*both[0], *both[1]])
+_ANY = st.lists(_past("approved", "approved", "approved", "rejected", "edited", "regretted"), max_size=80)
+
+
+@given(_MANY | _ANY, st.integers(0, 60))
 def test_evidence_never_reaches_what_went_wrong_or_was_never_seen(past_: list[Past], value: int) -> None:
     found = evidence_of(past_, value)
     if found is None:

@@ -4,18 +4,17 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from guardian.shortcuts import assign_perm
 
 from agentops.console.access import Reader
 from agentops.ledger.models import LedgerEvent
 from agentops.tenancy.models import Role
-from agentops.tenancy.queries import roles_in
+from agentops.tenancy.queries import places_of
 from approvals.insight.exemplars import accepted_for, propose, review
 from approvals.insight.part import insight_of
 from approvals.insight.regret import note_regret
 from approvals.models import ApprovalRequest, Exemplar, Regret
 from tests.approvals.conftest import Stage, client_of, decide
-from tests.factories.people import make_person
+from tests.factories.people import make_approver, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -34,9 +33,7 @@ def request_(stage: Stage) -> ApprovalRequest:
 @pytest.fixture
 def dan(stage: Stage) -> Client:
     """Another approver of the queue."""
-    person = make_person("dan", stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", person, stage.cast.queue)
-    return client_of(person)
+    return client_of(make_approver("dan", stage.cast.queue))
 
 
 def url(name: str, pk: object) -> str:
@@ -112,12 +109,11 @@ def test_only_what_went_well_can_be_an_example(stage: Stage, alice: Client, char
     assert alice.post(url("approval_exemplar_propose", pending.pk), {"words": "Fine."}).status_code == 409
     assert charlie.post(url("approval_exemplar_propose", pending.pk), {"words": "Fine."}).status_code == 404
     assert not Exemplar.objects.exists()
-    assert Exemplar.State.PROPOSED == "proposed"
 
 
 def test_the_part_of_the_request_page(stage: Stage, request_: ApprovalRequest) -> None:
     bob, now = stage.cast.bob, timezone.now()
-    reader = Reader(bob, stage.cast.tenant, (stage.cast.tenant,), roles_in(bob, stage.cast.tenant.pk))
+    reader = Reader(bob, stage.cast.tenant, (stage.cast.tenant,), places_of(bob)[stage.cast.tenant])
     part = insight_of(reader, request_, now)
     assert (part.after, part.may_mark, part.may_propose, part.may_rule) == (True, True, True, False)
     note_regret(request_id=request_.pk, kind=Regret.Kind.MARKED, by="user:bob", words="Wrong.", at=now)

@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from guardian.shortcuts import assign_perm
 
 from agentops.gateway import credentials
 from agentops.gateway.sources import EnvironmentSource, Wanted, variable_of
-from agentops.tenancy.models import Role
 from approvals.models import ApprovalRequest, Notice, NoticePreference, SlackChannel
 from approvals.notices.delivery import deliver_due
 from tests.approvals.conftest import Stage
 from tests.factories.fake_slack import TOKEN, FakeSlack, fake_slack
-from tests.factories.people import make_person
+from tests.factories.people import make_approver
 
 CHANNEL = "C012AB3CD"
 MEMBER = "U0ALICE01"
@@ -59,14 +57,8 @@ def ask(stage: Stage, minor: int = 5000, **said: str) -> ApprovalRequest:
 
 @pytest.fixture
 def dave(stage: Stage) -> User:
-    """A second approver, through a group."""
-    return make_approver(stage, "dave")
-
-
-def make_approver(stage: Stage, name: str) -> User:
-    person = make_person(name, stage.cast.tenant, Role.APPROVER)
-    assign_perm("approvals.decide_queue", person, stage.cast.queue)
-    return person
+    """A second approver of the same queue."""
+    return make_approver("dave", stage.cast.queue)
 
 
 @pytest.fixture

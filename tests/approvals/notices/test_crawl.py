@@ -25,7 +25,7 @@ from approvals.notices.delivery import deliver_due
 from approvals.notices.outbox import tell
 from tests.approvals.conftest import client_of
 from tests.factories.books import Shop, open_shop
-from tests.factories.people import make_person
+from tests.factories.people import make_admin, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -46,9 +46,7 @@ def shop(settings: Any) -> Shop:
     settings.MAIL_FROM = "Control plane <approvals@example.com>"
     shop = open_shop("north", approver="alice")
     make_person("bob", shop.tenant, Role.SUPPORT)
-    root = make_person("root", shop.tenant, Role.ADMIN)
-    root.is_staff = root.is_superuser = True
-    root.save()
+    make_admin("root", shop.tenant)
     for ticket in TICKETS:
         start_session(agent=shop.agent, subject_id=ticket, actor="user:bob")
     work_until_quiet()

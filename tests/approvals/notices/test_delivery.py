@@ -13,7 +13,8 @@ from approvals.models import ApprovalRequest, Notice, NoticePreference
 from approvals.notices import delivery, tasks
 from approvals.notices.outbox import closed, tell
 from tests.approvals.conftest import Stage
-from tests.approvals.notices.conftest import Clock, ask, deliver, make_approver, states
+from tests.approvals.notices.conftest import Clock, ask, deliver, states
+from tests.factories.people import make_approver
 
 pytestmark = pytest.mark.django_db
 ASKED = Notice.Kind.ASKED
@@ -53,7 +54,7 @@ def test_what_is_not_due_waits(mail: None, stage: Stage, request_: ApprovalReque
 
 
 def test_several_of_one_person_are_one_mail(mail: None, stage: Stage, clock: Clock) -> None:
-    make_approver(stage, "dave")
+    make_approver("dave", stage.cast.queue)
     requests = [ask(stage), ask(stage, 6000), ask(stage, 7000)]
     for request in requests:
         tell(request, ASKED, now=clock())
@@ -133,7 +134,7 @@ def test_one_that_cannot_be_sent_does_not_hold_up_the_others(
 ) -> None:
     stage.cast.alice.email = "nobody at all"
     stage.cast.alice.save()
-    make_approver(stage, "dave")
+    make_approver("dave", stage.cast.queue)
     tell(request_, ASKED, now=clock())
     assert deliver(clock) == 2
     assert [row[2:] for row in states()] == [("alice", "failed"), ("dave", "sent")]
@@ -199,7 +200,7 @@ def test_broker_that_is_down_is_no_failure_of_the_sweep(
 @pytest.mark.django_db(transaction=True)
 def test_many_senders_at_once_send_each_message_once(mail: None, stage: Stage, clock: Clock) -> None:
     for name in ("dave", "erin", "frank"):
-        make_approver(stage, name)
+        make_approver(name, stage.cast.queue)
     for request in [ask(stage, minor) for minor in (5000, 6000, 7000)]:
         tell(request, ASKED, now=clock())
     start = threading.Barrier(4)

@@ -20,8 +20,8 @@ from approvals.models import (
 )
 from approvals.notices.outbox import closed, tell
 from tests.approvals.conftest import Stage
-from tests.approvals.notices.conftest import MEMBER, Clock, make_approver, states
-from tests.factories.people import make_person
+from tests.approvals.notices.conftest import MEMBER, Clock, states
+from tests.factories.people import make_approver, make_person
 
 pytestmark = pytest.mark.django_db
 ASKED = Notice.Kind.ASKED
@@ -32,7 +32,7 @@ def readers(kind: str = "asked") -> list[str]:
 
 
 def test_whoever_may_decide_is_told(stage: Stage, mail: None, request_: ApprovalRequest, clock: Clock) -> None:
-    make_approver(stage, "dave")
+    make_approver("dave", stage.cast.queue)
     group = Group.objects.create(name="payers")
     assign_perm("approvals.decide_queue", group, stage.cast.queue)
     erin = make_person("erin", stage.cast.tenant, Role.APPROVER)
@@ -44,7 +44,7 @@ def test_whoever_may_decide_is_told(stage: Stage, mail: None, request_: Approval
 def test_nobody_else_is(stage: Stage, mail: None, request_: ApprovalRequest, clock: Clock) -> None:
     cast = stage.cast
     people = {
-        name: make_approver(stage, name) for name in ("off", "left", "owns", "voted", "unmailed", "silent", "lost")
+        name: make_approver(name, cast.queue) for name in ("off", "left", "owns", "voted", "unmailed", "silent", "lost")
     }
     remove_perm("approvals.decide_queue", people["lost"], cast.queue)
     people["off"].is_active = False
@@ -83,7 +83,7 @@ def test_stand_in_is_told_for_whoever_is_away(
 def test_chosen_people_are_told_and_the_channel_is_not(
     stage: Stage, slack: object, request_: ApprovalRequest, clock: Clock
 ) -> None:
-    dave = make_approver(stage, "dave")
+    dave = make_approver("dave", stage.cast.queue)
     tell(request_, Notice.Kind.ASSIGNED, now=clock(), people=[dave])
     assert states() == [("assigned", "mail", "dave", "waiting")]
     tell(request_, Notice.Kind.ESCALATED, now=clock(), people=[dave], urgent=True)
@@ -135,7 +135,7 @@ def test_quiet_hours_hold_and_escalations_override_them(
 def test_closing_drops_what_waits_and_changes_what_was_sent_in_slack(
     stage: Stage, slack: object, request_: ApprovalRequest, clock: Clock
 ) -> None:
-    make_approver(stage, "dave")
+    make_approver("dave", stage.cast.queue)
     tell(request_, ASKED, now=clock())
     Notice.objects.filter(person=stage.cast.alice).update(state="sent", address="D1:1.0")
     Notice.objects.filter(channel="mail").update(state="sent", address="<m>")
@@ -161,7 +161,7 @@ def test_statements_do_not_grow_with_people(
     stage: Stage, mail: None, request_: ApprovalRequest, clock: Clock, approvers: int
 ) -> None:
     for number in range(approvers):
-        make_approver(stage, f"approver-{number}")
+        make_approver(f"approver-{number}", stage.cast.queue)
     with CaptureQueriesContext(connection) as caught:
         assert tell(request_, ASKED, now=clock()) == approvers + 1
     assert len(caught) == 6

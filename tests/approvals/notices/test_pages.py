@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from agentops.kernel.ids import new_id
 from agentops.ledger.models import LedgerEvent
-from agentops.tenancy.models import Membership, Role
+from agentops.tenancy.models import Membership
 from approvals.models import ApprovalQueue, ApprovalRequest, Notice, NoticePreference, SlackChannel
 from approvals.notices.outbox import tell
 from tests.approvals.conftest import Stage, client_of
 from tests.approvals.notices.conftest import Clock
-from tests.factories.people import make_person, make_queue
+from tests.factories.people import make_admin, make_queue
 
 pytestmark = pytest.mark.django_db
 URL = "/approvals/notices/"
@@ -114,17 +114,15 @@ def test_last_twenty_notices_at_one_query_count(
 
 def test_notices_of_others_are_not_shown(mail: None, stage: Stage, request_: ApprovalRequest, clock: Clock) -> None:
     tell(request_, Notice.Kind.ASKED, now=clock())
-    for name in ("bob", "charlie"):
-        assert request_.code not in client_of(getattr(stage.cast, name)).get(URL).content.decode()
+    pages = {name: client_of(getattr(stage.cast, name)).get(URL) for name in ("alice", "bob", "charlie")}
+    shown = {name: request_.code in page.content.decode() for name, page in pages.items()}
+    assert shown == {"alice": True, "bob": False, "charlie": False}
 
 
 @pytest.fixture
 def root(stage: Stage) -> Client:
     """An admin of the tenant."""
-    root = make_person("root", stage.cast.tenant, Role.ADMIN)
-    root.is_staff = root.is_superuser = True
-    root.save()
-    return client_of(root)
+    return client_of(make_admin("root", stage.cast.tenant))
 
 
 def test_admin_adds_a_channel_and_it_is_on_record(mail: None, stage: Stage, root: Client) -> None:
@@ -209,9 +207,7 @@ def test_admin_of_another_tenant_sees_no_notice(
     mail: None, stage: Stage, request_: ApprovalRequest, clock: Clock
 ) -> None:
     notice = given_up(request_, stage, clock)
-    other = make_person("other", stage.cast.other, Role.ADMIN)
-    other.is_staff = other.is_superuser = True
-    other.save()
+    other = make_admin("other", stage.cast.other)
     again(client_of(other), notice)
     notice.refresh_from_db()
     assert notice.state == "failed"

@@ -57,7 +57,7 @@ def test_nothing_personal_and_no_link_of_slack_s_own(slack: FakeSlack, stage: St
 def test_queue_with_a_hostile_name_is_only_text(slack: FakeSlack, request_: ApprovalRequest, clock: Clock) -> None:
     ApprovalQueue.objects.update(name="<!channel> <https://evil.example|ok> & more")
     tell(request_, ASKED, now=clock())
-    deliver(clock)
+    assert deliver(clock) == len(slack.messages) == 2
     for message in slack.messages:
         assert "&lt;!channel&gt; &lt;https://evil.example|ok&gt; &amp; more" in message.texts[0]
     assert escaped("<@U1>&amp;") == "&lt;@U1&gt;&amp;amp;"
@@ -80,7 +80,9 @@ def test_messages_are_changed_when_the_request_is_closed(
     assert deliver(clock) == 4
     close(request_, state, clock)
     assert deliver(clock) == 2
-    for text in [*slack.texts(CHANNEL), *slack.texts("D0ALICE01")]:
+    texts = [*slack.texts(CHANNEL), *slack.texts("D0ALICE01")]
+    assert len(texts) == 4
+    for text in texts:
         assert text.startswith(f"*{request_.code}: {words}* <!date^{int(clock().timestamp())}^")
         assert "Open" not in text
     assert slack.calls.count("chat.update") == 4
@@ -93,7 +95,9 @@ def test_decision_that_was_taken_back_meanwhile_shows_as_waiting(
     deliver(clock)
     closed(request_, clock())
     deliver(clock)
-    for text in [*slack.texts(CHANNEL), *slack.texts("D0ALICE01")]:
+    texts = [*slack.texts(CHANNEL), *slack.texts("D0ALICE01")]
+    assert len(texts) == 2
+    for text in texts:
         assert text.startswith(f"*A request waits for a decision: {request_.code}*")
         assert f"|Open {request_.code}>" in text
 
