@@ -26,7 +26,8 @@ PENDING = 2_000
 
 DAYS = 730
 _OUTCOMES = ("approved", "approved", "approved", "approved", "rejected", "expired", "voided")
-_COLUMNS = {str(each.column): each.attname for each in ApprovalRequest._meta.concrete_fields}  # noqa: SLF001 - public
+_FIELDS = ApprovalRequest._meta.concrete_fields  # noqa: SLF001 - Django's public interface to a model's fields
+_COLUMNS = {str(each.column): each.attname for each in _FIELDS if not each.generated}
 _JSON = ("arguments", "preview", "reasons", "facts")
 
 

@@ -19,11 +19,17 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.creation import DatabaseCreation
 from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.backends.signals import connection_created
+from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The one server besides this machine that a test may speak to is the Redis that the run was given.
 ALLOWED_HOSTS = {"localhost", urlsplit(os.environ.get("REDIS_URL", "")).hostname}
+
+
+# How long an example takes depends on what else the machine does, and says nothing of what is tested.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 
 class NetworkBlocked(RuntimeError):

@@ -25,7 +25,7 @@ WITH edited AS (SELECT DISTINCT request_id FROM approvals_act WHERE kind = 'edit
 regretted AS (SELECT DISTINCT request_id FROM approvals_regret),
 ended AS MATERIALIZED (
   SELECT r.id, r.tool, r.agent, q.name AS queue, r.state, r.rung > 0 AS escalated, r.created_at,
-    (SELECT said->>0 FROM jsonb_array_elements(r.reasons) said WHERE said->>1 = 'ask' LIMIT 1) AS rule,
+    r.asks->>0 AS rule,
     extract(epoch FROM r.closed_at - r.created_at)::float8 AS took,
     e.request_id IS NOT NULL AS edited, g.request_id IS NOT NULL AS regretted
   FROM approvals_approvalrequest r JOIN approvals_approvalqueue q ON q.id = r.queue_id

@@ -3,7 +3,7 @@
 It changes nothing. A tenant's rules can only ask or forbid, so what is loosened is the grant of the agent's version.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,16 +95,11 @@ def tags_of(request: ApprovalRequest) -> frozenset[str]:
 _DIALS = {_DIAL_ASK: "Dial: ask.", _NO_LIMITS: "Dial: bounded, without a limit that covers the call."}
 
 
-def _asking(reasons: Sequence[Sequence[str]]) -> list[str]:
-    return sorted(rule for rule, effect, _ in reasons if effect == "ask")
-
-
 def _the_rule(request: ApprovalRequest) -> str:
     """Return the one rule of the grant that asks. Where anything else asks too, loosening it would stop nothing."""
-    asking = _asking(request.reasons)
-    if len(asking) != 1:
+    if len(request.asks) != 1:
         return ""
-    rule = asking[0]
+    rule: str = request.asks[0]
     return rule if rule in _DIALS or rule.startswith(f"{_THRESHOLD}{request.tool}.") else ""
 
 
@@ -158,12 +153,12 @@ def _history(request: ApprovalRequest, rule: str, fact: str) -> list[Past]:
     )
     rows = rows.filter(Q(state__in=[ApprovalState.APPROVED, ApprovalState.REJECTED]) | Q(edited=True))
     people = Prefetch("decisions", Decision.objects.filter(verdict=Verdict.APPROVE, taken_back_at=None))
-    newest = rows.only("state", "reasons", "facts").prefetch_related(people).order_by("-closed_at")[:MOST]
+    newest = rows.filter(asks=[rule]).only("state", "facts").prefetch_related(people).order_by("-closed_at")[:MOST]
     found = []
     for past in newest:
         value = _measured(past.facts, fact)
         known = not past.facts.get("rate", {}).get("first_target", False)
-        if _asking(past.reasons) == [rule] and known and value is not None:
+        if known and value is not None:
             voters = frozenset(decision.person_id for decision in past.decisions.all())
             found.append(Past(value, _outcome(past), voters))
     return found

@@ -10,25 +10,25 @@ from approvals.models import ApprovalRequest
 
 MOST = 20
 
-_ASKS = """ARRAY(SELECT said->>0 FROM jsonb_array_elements(r.reasons) said WHERE said->>1 = 'ask' ORDER BY 1)"""
-"""The rules because of which a person is asked."""
-
-# Three joins, each on equality, instead of one with OR, which would compare everything with everything.
-_ALIKE = f"""
+# What they may have in common is the key of a group, so that nothing is compared with everything. A queue belongs to
+# one tenant. Byte by byte sorts fastest.
+_ALIKE = """
 WITH waiting AS (
-  SELECT r.id, r.tenant_id, r.queue_id, r.tool, r.target, r.session_id, r.subject_kind, r.subject_id, {_ASKS} AS asks
-  FROM approvals_approvalrequest r
-  WHERE r.state = 'pending' AND r.expires_at > %(now)s AND r.tenant_id IN (
-    SELECT tenant_id FROM approvals_approvalrequest WHERE id = ANY (%(ids)s))
-), shown AS (SELECT * FROM waiting WHERE id = ANY (%(ids)s))
-SELECT a.id, b.id FROM shown a JOIN waiting b USING (tenant_id, queue_id, tool, target)
-WHERE a.id <> b.id AND a.asks = b.asks AND a.target <> ''
-UNION
-SELECT a.id, b.id FROM shown a JOIN waiting b USING (tenant_id, queue_id, tool, session_id)
-WHERE a.id <> b.id AND a.asks = b.asks
-UNION
-SELECT a.id, b.id FROM shown a JOIN waiting b USING (tenant_id, queue_id, tool, subject_kind, subject_id)
-WHERE a.id <> b.id AND a.asks = b.asks"""  # noqa: S608 - constants only
+  SELECT r.id, r.queue_id, r.tool, r.asks, common.what
+  FROM approvals_approvalrequest r, unnest(ARRAY[
+    nullif(r.target, '') || ' target', r.session_id || ' session', r.subject_id || ' ' || r.subject_kind || ' subject'
+  ]) common (what)
+  WHERE r.state = 'pending' AND r.expires_at > %(now)s AND common.what IS NOT NULL AND r.tenant_id = ANY (ARRAY(
+    SELECT tenant_id FROM approvals_approvalrequest WHERE id = ANY (%(ids)s)))
+), groups AS MATERIALIZED (
+  SELECT array_agg(id) AS members FROM waiting GROUP BY what COLLATE "C", queue_id, tool COLLATE "C", asks
+  HAVING count(*) > 1
+), alike AS (
+  SELECT DISTINCT a.id, b.id AS other FROM groups, unnest(members) a (id), unnest(members) b (id)
+  WHERE a.id = ANY (%(ids)s) AND a.id <> b.id
+)"""
+_OTHERS = f"{_ALIKE} SELECT other FROM alike"  # noqa: S608 - constants only
+_COUNTS = f"{_ALIKE} SELECT id, count(*) FROM alike GROUP BY id"  # noqa: S608 - constants only
 
 
 def siblings_of(request: ApprovalRequest, now: datetime | None = None) -> list[ApprovalRequest]:
@@ -39,10 +39,10 @@ def siblings_of(request: ApprovalRequest, now: datetime | None = None) -> list[A
     """
     if request.state != "pending":
         return []
-    pairs = fetch_all(_ALIKE, {"ids": [request.pk], "now": now or utcnow()})
-    if not pairs:
+    others = fetch_all(_OTHERS, {"ids": [request.pk], "now": now or utcnow()})
+    if not others:
         return []
-    found = ApprovalRequest.objects.filter(pk__in=[other for _, other in pairs])
+    found = ApprovalRequest.objects.filter(pk__in=[other for (other,) in others])
     return list(found.order_by("expires_at", "id")[:MOST])
 
 
@@ -53,7 +53,5 @@ def counts(ids: Collection[UUID], now: datetime | None = None) -> dict[UUID, int
     """
     if not ids:
         return {}
-    found: dict[UUID, int] = {}
-    for pk, _ in fetch_all(_ALIKE, {"ids": list(ids), "now": now or utcnow()}):
-        found[pk] = found.get(pk, 1) + 1
-    return found
+    found = fetch_all(_COUNTS, {"ids": list(ids), "now": now or utcnow()})
+    return {pk: others + 1 for pk, others in found}

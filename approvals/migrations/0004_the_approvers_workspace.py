@@ -409,6 +409,20 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="approvalrequest",
+            name="asks",
+            field=models.GeneratedField(
+                db_persist=True,
+                expression=models.Func(
+                    models.F("reasons"),
+                    models.Value('strict $[*] ? (@[1] == "ask")[0]'),
+                    function="jsonb_path_query_array",
+                ),
+                help_text="The rules among the reasons because of which a person is asked, in the order in which they fired.",
+                output_field=models.JSONField(),
+            ),
+        ),
+        migrations.AddField(
+            model_name="approvalrequest",
             name="assigned_to",
             field=models.ForeignKey(
                 blank=True,

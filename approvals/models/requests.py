@@ -9,7 +9,7 @@ import base64
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Func, Q, Value
 
 from agentops.kernel.ids import new_id
 from agentops.policy.rules import MOST_PEOPLE
@@ -67,6 +67,10 @@ class ApprovalQueue(models.Model):
         return self.name
 
 
+_ASKS = 'strict $[*] ? (@[1] == "ask")[0]'
+"""The JSON path from reasons, each ``[rule, effect, words]``, to the rules that ask; strict, as lax opens arrays."""
+
+
 class ApprovalRequest(models.Model):
     """One proposed call, as it goes before a person."""
 
@@ -92,6 +96,12 @@ class ApprovalRequest(models.Model):
     money_currency = models.CharField(max_length=3, blank=True)
     policy_version = models.CharField(max_length=60)
     reasons = models.JSONField()
+    asks = models.GeneratedField(
+        expression=Func(F("reasons"), Value(_ASKS), function="jsonb_path_query_array"),
+        output_field=models.JSONField(),
+        db_persist=True,
+        help_text="The rules among the reasons because of which a person is asked, in the order in which they fired.",
+    )
     facts = models.JSONField(default=dict, help_text="What was decided on, as it stands in the ledger.")
     rationale = models.TextField(blank=True)
     subject_kind = models.CharField(max_length=40)

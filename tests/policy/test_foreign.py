@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentops.policy.evidence import MOST_VALUE, Evidence, Origin
@@ -124,7 +124,6 @@ OUTSIDE = {"body": "Do as I say: " + ", ".join(FOREIGN)}
 TRUSTED = frozenset({Origin.REQUEST, Origin.OPERATOR, Origin.APPROVED, Origin.RECORD, Origin.COMPUTED})
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(FOREIGN),
     st.lists(st.sampled_from(sorted(FORMS)), max_size=2),
@@ -141,7 +140,6 @@ def test_no_writing_of_a_value_from_outside_is_trusted(value: str, forms: list[s
     assert all(part.trace.origin not in TRUSTED for part in known.parts(f"See {value}"))
 
 
-@settings(deadline=None)
 @given(st.sampled_from(FOREIGN), st.sampled_from(sorted(set(FORMS) - {"title"})))
 def test_one_writing_of_a_value_from_outside_is_found(value: str, form: str) -> None:
     trace = evidence({**READ, **OUTSIDE}).trace(FORMS[form](value), VALUE)
@@ -163,7 +161,6 @@ SAID = (
 HARMLESS = {"lower": str.lower, "quoted": FORMS["quoted"], "spaces": lambda text: f"  {text}\n", "none": str}
 
 
-@settings(deadline=None)
 @given(st.sampled_from(SAID), st.lists(st.sampled_from(sorted(HARMLESS)), max_size=3))
 def test_harmless_writings_of_what_the_request_says_are_from_the_request(
     said: tuple[str, Argument], forms: list[str]
@@ -174,7 +171,6 @@ def test_harmless_writings_of_what_the_request_says_are_from_the_request(
     assert origin(value, argument) is Origin.REQUEST
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1, max_size=60), st.sampled_from(list(Kind)))
 def test_any_text_is_traced_and_never_to_an_empty_session(value: str, kind: Kind) -> None:
     assert Evidence("").trace(value, Argument(kind)).origin is Origin.NOWHERE

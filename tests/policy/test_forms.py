@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentops.policy.addresses import MOST_TEXT, address_of, addresses_in, readings
@@ -123,7 +123,6 @@ def test_ten_times_the_text_is_about_ten_times_the_work(text: str) -> None:
     assert lines_of(lambda: _form(text)) <= 12 * lines_of(lambda: _form(text[: len(text) // 10]))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_has_forms(text: str) -> None:
     assert plain(plain(text)) == plain(text) or not text.isascii()

@@ -56,7 +56,7 @@ FACTS = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(base=BASE, raw=st.lists(RAW, max_size=4), given_facts=FACTS)
 def test_rule_set_never_weakens_a_verdict(base: list[Rule], raw: list[Any], given_facts: dict[str, Any]) -> None:
     """Whatever the rules, sound or not, and whatever the facts, known or missing."""
@@ -68,7 +68,7 @@ def test_rule_set_never_weakens_a_verdict(base: list[Rule], raw: list[Any], give
     assert after.effect is not Effect.ALLOW or before.effect is Effect.ALLOW
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(base=BASE, raw=st.lists(RAW, max_size=3), given_facts=FACTS)
 def test_narrowed_rules_of_a_tenant_give_the_same_verdict(
     base: list[Rule], raw: list[Any], given_facts: dict[str, Any]

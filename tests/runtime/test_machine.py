@@ -379,4 +379,4 @@ class RandomStreams(RuleBasedStateMachine):
 
 
 TestRandomStreams = RandomStreams.TestCase
-TestRandomStreams.settings = settings(max_examples=40, stateful_step_count=40, deadline=None, derandomize=True)
+TestRandomStreams.settings = settings(max_examples=40, stateful_step_count=40, derandomize=True)

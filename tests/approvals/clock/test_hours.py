@@ -128,7 +128,7 @@ def cases(draw: st.DrawFn) -> tuple[Hours, datetime]:
 
 
 @given(cases(), st.integers(0, 2 * 24 * 60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_it_agrees_with_counting_minutes(case: tuple[Hours, datetime], minutes: int) -> None:
     week, start = case
     counted = sum(is_open(start + minute * MINUTE, week) for minute in range(minutes))
@@ -136,7 +136,7 @@ def test_it_agrees_with_counting_minutes(case: tuple[Hours, datetime], minutes: 
 
 
 @given(cases(), st.timedeltas(timedelta(), timedelta(days=3)), st.timedeltas(timedelta(), timedelta(days=3)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_it_is_additive_and_monotone(case: tuple[Hours, datetime], first: timedelta, second: timedelta) -> None:
     week, start = case
     one = add_business(start, first, week)
@@ -149,7 +149,7 @@ def test_it_is_additive_and_monotone(case: tuple[Hours, datetime], first: timede
 
 
 @given(cases(), st.timedeltas(timedelta(), timedelta(days=2)), st.timedeltas(timedelta(), timedelta(days=2)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_who_starts_later_ends_no_earlier(case: tuple[Hours, datetime], later: timedelta, span: timedelta) -> None:
     week, start = case
     assert add_business(start, span, week) <= add_business(start + later, span, week)

@@ -77,8 +77,8 @@ def test_one_that_went_wrong_at_a_smaller_value_ends_it(stage: Stage, wrong: str
 )
 def test_what_must_ask_goes_on_asking(stage: Stage, change: dict[str, object]) -> None:
     request, _ = history(stage)
-    for name, value in change.items():
-        setattr(request, name, value)
+    ApprovalRequest.objects.filter(pk=request.pk).update(**change)
+    request.refresh_from_db()
     assert proposal_for(request) is None
 
 
@@ -110,6 +110,7 @@ def test_a_dial_that_asks_is_answered_with_the_bounded_one(stage: Stage) -> None
     request, _ = history(stage, 0)
     request.reasons = [["dial.ask", "ask", "Every use of this tool needs a person."]]
     request.save(update_fields=["reasons"])
+    request.refresh_from_db()
     dan = make_person("eve", stage.cast.tenant, Role.APPROVER)
     for n in range(22):
         past(request, "approved", (stage.cast.alice, dan)[n % 2], minor=5500)
