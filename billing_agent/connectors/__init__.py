@@ -1,0 +1,1 @@
+"""Systems of record for billing, behind one port."""
