@@ -4,7 +4,7 @@ A right is the queue's own permission, held by the person or one of their groups
 a superuser or having the permission for all queues is not enough.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -12,12 +12,13 @@ from uuid import UUID
 from django.contrib.auth.models import Group, User
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import CharField, Exists, Func, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Cast
 from guardian.models import GroupObjectPermission, UserObjectPermission
 
 from agentops.kernel.clock import utcnow
 from agentops.tenancy.models import Membership
+from approvals.duties.walls import mailbox_at
 from approvals.models import (
     Act,
     ActKind,
@@ -49,7 +50,8 @@ class View:
 
     Of the tenant's queues, by key: ``own`` are those that ``person`` may decide by a right of their own; ``givers`` who
     delegated which to them and may decide it themselves at this moment; ``seen`` those that they see, ``manages`` those
-    that they manage; ``rungs`` the lowest steps of ladders on which they are called.
+    that they manage; ``rungs`` the lowest steps of ladders on which they are called. ``accounts`` are, by the key of
+    the person and of each giver, the keys of all accounts with their mailbox: those are one person.
     """
 
     tenant_id: UUID
@@ -60,6 +62,7 @@ class View:
     manages: frozenset[int]
     givers: Mapping[int, Sequence[User]]
     rungs: Mapping[int, int]
+    accounts: Mapping[int, frozenset[int]]
 
     @property
     def mine(self) -> frozenset[int]:
@@ -111,10 +114,12 @@ def _rights(held: Mapping[int, Collection[str]]) -> Rights:
 def view_of(person: User, tenant_id: UUID, now: datetime) -> View:
     """Return whose queue is read, with all that decides what is in it."""
     queues = ApprovalQueue.objects.filter(_member(person), tenant_id=tenant_id).order_by("pk")
-    asked = (*_names_of_rights(person), _rung_of(person, tenant_id, now), _givers(person, now))
+    asked = (*_names_of_rights(person), _rung_of(person, tenant_id, now), _givers(person, now), _accounts(person.pk))
     found = list(queues.values_list("pk", *asked)) if person.is_active else []
-    rights = _rights({pk: {*own, *by_group} for pk, own, by_group, _, _ in found})
-    givers = _who_may({pk: keys for pk, _, _, _, keys in found if keys}, tenant_id)
+    rights = _rights({pk: {*own, *by_group} for pk, own, by_group, *_ in found})
+    givers = _who_may({pk: keys for pk, _, _, _, keys, _ in found if keys}, tenant_id)
+    same = {each.pk: vars(each)["accounts"] for people in givers.values() for each in people}
+    same[person.pk] = found[0][-1] if found else []
     return View(
         tenant_id=tenant_id,
         person=person,
@@ -123,8 +128,19 @@ def view_of(person: User, tenant_id: UUID, now: datetime) -> View:
         seen=rights.see | frozenset(givers),
         manages=rights.manage,
         givers=givers,
-        rungs={pk: place for pk, _, _, place, _ in found if place is not None},
+        rungs={pk: place for pk, _, _, place, _, _ in found if place is not None},
+        accounts={pk: frozenset([pk, *keys]) for pk, keys in same.items()},
     )
+
+
+def _accounts(person: int | OuterRef) -> ArraySubquery:
+    """Return, for a query, the keys of the accounts with a person's mailbox; none for whoever has none."""
+    theirs = User.objects.filter(pk=person).values(mailbox=_MAILBOX)
+    return ArraySubquery(User.objects.alias(mailbox=_MAILBOX).filter(mailbox=Subquery(theirs)).values("pk"))
+
+
+# The same words as in the index, so that it is used.
+_MAILBOX = Func("email", template=mailbox_at("%(expressions)s"), output_field=CharField())
 
 
 def _rung_of(person: User, tenant_id: UUID, now: datetime) -> Subquery:
@@ -150,7 +166,12 @@ def _who_may(given: Mapping[int, Sequence[int]], tenant_id: UUID) -> dict[int, l
     by_group = GroupObjectPermission.objects.filter(group__user=OuterRef("pk"), **rights).values("object_pk")
     member = Exists(Membership.objects.filter(tenant_id=tenant_id, user=OuterRef("pk")))
     people = User.objects.filter(member, pk__in={pk for givers in given.values() for pk in givers}, is_active=True)
-    found = {each.pk: each for each in people.annotate(own=ArraySubquery(own), by_group=ArraySubquery(by_group))}
+    asked = {
+        "own": ArraySubquery(own),
+        "by_group": ArraySubquery(by_group),
+        "accounts": _accounts(OuterRef(OuterRef("pk"))),
+    }
+    found = {each.pk: each for each in people.annotate(**asked)}
     may = {pk: {*vars(each)["own"], *vars(each)["by_group"]} for pk, each in found.items()}
     # Somebody who delegated a queue twice gives one name.
     able: dict[int, list[User]] = {
@@ -180,21 +201,39 @@ def _called(view: View) -> Q:
 def turn_of(view: View) -> Q:
     """Return which pending requests the person can decide now, and nobody else has said that they will.
 
-    The database need not look for votes when one person is enough: a vote closes those.
+    Whatever stands against a decision for good (``duties.rights.why_not``) stands against this, too.
     """
     person = view.person
-    votes = Decision.objects.filter(request=OuterRef("pk"), taken_back_at=None)
-    voted = Exists(votes.filter(Q(person=person) | Q(on_behalf_of=person)))
-    excluded = Exists(Exclusion.objects.filter(request=OuterRef("pk"), person=person))
     elsewhere = ~Q(assigned_to=None) & ~Q(assigned_to=person)
+    mine = Q(queue_id__in=view.own)
+    for queue_id in sorted(view.givers.keys() - view.own):
+        mine |= Q(queue_id=queue_id) & ~_all_have_part(view, view.givers[queue_id])
     return (
-        Q(queue_id__in=view.mine)
+        mine
         & ~Q(requester=f"user:{person.get_username()}")
         & ~elsewhere
         & ~claimed_by_another(view)
-        & ~(Q(people__gt=1) & Q(voted))
-        & ~Q(excluded)
+        & ~_has_part(view, person)
     )
+
+
+def _all_have_part(view: View, people: Iterable[User]) -> Q:
+    found = Q()
+    for person in people:
+        found &= _has_part(view, person)
+    return found
+
+
+def _has_part(view: View, person: User) -> Q:
+    """Return in which requests somebody has a part through any of their accounts: by an exclusion or a decision.
+
+    The database need not look for votes when one person is enough: a vote closes those.
+    """
+    accounts = sorted(view.accounts[person.pk])
+    votes = Decision.objects.filter(request=OuterRef("pk"), taken_back_at=None)
+    voted = Exists(votes.filter(Q(person__in=accounts) | Q(on_behalf_of__in=accounts)))
+    excluded = Exists(Exclusion.objects.filter(request=OuterRef("pk"), person__in=accounts))
+    return Q(excluded) | (Q(people__gt=1) & Q(voted))
 
 
 def claimed_by_another(view: View) -> Q:

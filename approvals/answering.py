@@ -23,6 +23,7 @@ from approvals import drafts, shown
 from approvals.access import View, view_of
 from approvals.duties.rights import why_not
 from approvals.duties.stepup import fresh_factor, step_up_url
+from approvals.edit_form import typed_over
 from approvals.models import ApprovalRequest
 from approvals.page_parts.data import status_of
 from approvals.page_parts.outcome import was_retired
@@ -74,12 +75,16 @@ def sent_from(request: HttpRequest, reader: Reader, pk: UUID) -> Sent | HttpResp
         if lost is None or shown.seen_by(moment, request_id=pk, person_id=reader.person.pk) is None:
             raise
     drafts.keep(lost, reader.person, request.POST, utcnow())
-    told = {"draft": drafts.typed(request.POST), "sign_in_url": _sign_in_url(pk)}
+    told = {
+        "draft": drafts.typed(request.POST),
+        "typed": typed_over(drafts.typed_edit(request.POST) or {}, {}),
+        "sign_in_url": _sign_in_url(page_of(pk, request)),
+    }
     return render(request, "approvals/lost.html", {"page": told}, status=403)
 
 
-def _sign_in_url(pk: UUID) -> str:
-    return f"{reverse('login')}?{urlencode({'next': address_of(pk)})}"
+def _sign_in_url(address: str) -> str:
+    return f"{reverse('login')}?{urlencode({'next': address})}"
 
 
 def address_of(approval_pk: UUID, ending: str = "") -> str:
@@ -87,11 +92,19 @@ def address_of(approval_pk: UUID, ending: str = "") -> str:
     return reverse("approval_request", args=[approval_pk]) + ending
 
 
+def page_of(approval_pk: UUID, request: HttpRequest) -> str:
+    """Return where the page is that somebody reads, or from which they sent something."""
+    if request.method != "POST":
+        return request.path
+    edits = drafts.form_of(request.POST) == drafts.Form.EDIT
+    return reverse("approval_edit", args=[approval_pk]) if edits else address_of(approval_pk)
+
+
 _Answering = Callable[[HttpRequest, UUID], HttpResponseBase]
 
 
 def survives_login(view: _Answering) -> _Answering:
-    """Decorate a POST from the page of a request: when the login has run out, what was typed is kept all the same.
+    """Decorate what answers a POST of a request: when the login has run out, what was typed is kept all the same.
 
     The view itself must ask who is reading, as ``staff_page`` does.
     """
@@ -105,14 +118,14 @@ def survives_login(view: _Answering) -> _Answering:
             return view(request, pk)
         with transaction.atomic():
             drafts.keep_of_stranger(pk, request.POST, utcnow())
-        return redirect_to_login(address_of(pk))
+        return redirect_to_login(page_of(pk, request))
 
     return kept
 
 
 def done(sent: Sent, ending: str = "") -> HttpResponse:
-    """Answer a POST that did what it said: the draft is dropped, and the browser goes to the page."""
-    drafts.forget(sent.approval, sent.reader.person)
+    """Answer a POST that did what it said: the form's draft is dropped, and the browser goes to the page."""
+    drafts.forget(sent.approval, sent.reader.person, drafts.Form.DECIDE)
     address = address_of(sent.approval.pk, ending)
     return HttpResponseClientRedirect(address) if sent.http.htmx else redirect(address)  # type: ignore[attr-defined]
 
@@ -121,16 +134,19 @@ def page(sent: Sent, answer: Answer, *, status: int = OK) -> HttpResponse:
     """Answer with the page of the request, read anew unless it is only shown."""
     now = sent if status == OK else found_by(sent.http, sent.reader, sent.approval.pk)
     factor = fresh_factor(sent.http) if now.approval.irreversible else ""
-    whole = replace(answer, factor=factor, sign_in_url=_sign_in_url(now.approval.pk))
+    whole = replace(answer, factor=factor, sign_in_url=_sign_in_url(address_of(now.approval.pk)))
     found = request_page(now.reader, now.approval, now.view, whole)
     return render(sent.http, "approvals/request.html", {"page": found}, status=status)
 
 
-def incomplete(sent: Sent, errors: Mapping[str, str]) -> HttpResponse:
-    """Answer a form that lacks something. One that would be refused even when complete is told that first."""
+def incomplete(sent: Sent, errors: Mapping[str, str], *, may: bool | None = None) -> HttpResponse:
+    """Answer a form that lacks something. One that would be refused even when complete is told that first.
+
+    ``may``: whether the person may do what they sent; None for what takes the right to decide.
+    """
     if status_of(sent.approval, sent.view.now) != "pending":
         return turned_down(sent, AlreadyClosed("This request is closed."))
-    against = why_not(sent.approval, sent.view)
+    against = None if may else why_not(sent.approval, sent.view)
     if against is not None:
         return turned_down(sent, NotAllowed(against[0], next_step=against[1]))
     return page(sent, _answer(sent, errors=errors), status=422)

@@ -125,13 +125,16 @@ def _deciding(case: Case, answer: Answer) -> dict[str, Any]:
     is_open = case.status == "pending"
     stands_against = why_not(request, view) if is_open else ("", "")
     may = is_open and stands_against is None
+    waits = is_open and _open_questions(case.acts) > 0
     return {
         "panel": panels.panel(reader, request, answer, view) if may else None,
         "cannot": stands_against or ("", ""),
+        "escalate": panels.escalate_part(request, view, answer) if is_open and (waits or not may) else None,
+        "turned_down": "" if may else (answer.errors or {}).get("form", ""),
         "assign": panels.assign_part(request, view, case.status, answer.assign_error),
         "claim": panels.claim(request, reader, case.status, view.now, may=may),
         "sign_in_url": answer.sign_in_url,
-        "waits_for_answer": case.status == "pending" and _open_questions(case.acts) > 0,
+        "waits_for_answer": waits,
     }
 
 

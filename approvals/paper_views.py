@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agentops.console.access import Reader, current_reader, staff_page
 from agentops.kernel.clock import utcnow
 from approvals import drafts
-from approvals.answering import address_of, found_by
+from approvals.answering import found_by, page_of
 from approvals.pages import request_page
 from approvals.printing import export_of
 
@@ -34,7 +34,7 @@ def draft(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     with transaction.atomic():
         if not request.user.is_authenticated:
             kept = drafts.keep_of_stranger(pk, request.POST, utcnow())
-            return HttpResponse(status=204) if kept else redirect_to_login(address_of(pk))
+            return HttpResponse(status=204) if kept else redirect_to_login(page_of(pk, request))
         reader = current_reader(request)
         drafts.keep(found_by(request, reader, pk).approval, reader.person, request.POST, utcnow())
     return HttpResponse(status=204)

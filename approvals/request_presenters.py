@@ -122,6 +122,20 @@ class AssignPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EscalatePart:
+    """The form that calls the next step, for a reader who may not decide: POST to `approval_escalate`.
+
+    `to` names whom it calls; `digest` and `shown` are hidden fields; `note` is what was typed, `error` what it lacks.
+    """
+
+    to: str
+    digest: str
+    shown: str
+    note: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """A question to the agent, and its answer once it is there. `lapsed` when none will come."""
 
@@ -211,7 +225,8 @@ class RequestPage:
     reader looked (status "voided", or conflict "changed"), or since the request `predecessor_pk` that this one
     replaced; `successor_pk` is the request that replaced this one. `red_lines` are said before the
     data. `traced` is False when nobody recorded where values came from. `panel` is None when the reader cannot
-    decide; `cannot` then says so in a few words, and what it takes. `draft` is what was typed when a conflict came
+    decide; `cannot` then says so in a few words, and what it takes, `escalate` is the one verb that they may have, and
+    `turned_down` says why what they sent was not done. `draft` is what was typed when a conflict came
     between. `retired` when the work was frozen or ended, `edited` when somebody proposed it anew in other words, and
     `came_by_edit` when this one came about so. `digest_full` binds the decision, `digest` is its short form. `chain` is
     empty before the reader's own vote: verdicts of others must not lead it.
@@ -238,7 +253,9 @@ class RequestPage:
     draft: Draft
     panel: DecidePanel | None
     assign: AssignPart | None
+    escalate: EscalatePart | None
     cannot: tuple[str, str]
+    turned_down: str
     claim: Claim
     neighbours: Neighbours
     exchanges: Sequence[Exchange]

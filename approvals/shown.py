@@ -46,6 +46,13 @@ def seen_by(text: str, *, request_id: UUID, person_id: int) -> Shown | None:
     return found if found and (found.request_id, found.person_id) == (request_id, person_id) else None
 
 
+def again(text: str, *, request_id: UUID, person_id: int, now: datetime) -> str:
+    """Return the text for a form that is shown ``now``: its own when it comes back to whom it was shown, else anew."""
+    if seen_by(text, request_id=request_id, person_id=person_id):
+        return text
+    return seal(request_id=request_id, person_id=person_id, at=now)
+
+
 def dwell_ms(text: str, *, request_id: UUID, person_id: int, now: datetime) -> int | None:
     """Return how long the person had the page before ``now``, a day at most. None for a text that is not theirs."""
     found = seen_by(text, request_id=request_id, person_id=person_id)

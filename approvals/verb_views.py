@@ -1,6 +1,7 @@
 """What else may be done from the page of a request: ask, escalate, take over, edit, assign, take back."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -17,10 +18,12 @@ from agentops.kernel.errors import AgentOpsError
 from approvals import drafts, verbs
 from approvals.answering import Sent, address_of, done, incomplete, page, sent_from, survives_login, turned_down
 from approvals.clock.ladder import escalate as climb_ladder
+from approvals.clock.ladder import may_escalate
 from approvals.forms import AskForm, AssignForm, DigestForm, EscalateForm, TakeOverForm
 from approvals.models import ApprovalQueue
 from approvals.operations import take_back
 from approvals.page_parts.panel import Answer
+from approvals.queries import get_request
 from approvals.routes.assigning import assign as give_to
 
 
@@ -56,14 +59,17 @@ def do_escalate(sent: Sent) -> HttpResponse:
     """Call the people of the next step of the queue's ladder."""
     form = EscalateForm(sent.http.POST)
     if not form.is_valid():
-        return incomplete(sent, form.messages())
+        return incomplete(sent, form.messages(), may=may_escalate(sent.approval, sent.view))
     words = form.cleaned_data["note"]
 
     def call() -> None:
         rung = climb_ladder(request_id=sent.approval.pk, person=sent.reader.person, words=words, now=utcnow())
         messages.success(sent.http, f"Escalated to step {rung.place}, {rung.get_kind_display().lower()}.")
 
-    return _try(sent, call)
+    answer = _try(sent, call)
+    # Who had it only because it was given to them has handed it on.
+    gone = answer.status_code == HTTPStatus.FOUND and get_request(sent.view, sent.approval.pk) is None
+    return redirect("approval_queue") if gone else answer
 
 
 def do_take_over(sent: Sent) -> HttpResponse:

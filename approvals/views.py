@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
-from approvals import shown, verb_views
+from approvals import drafts, shown, verb_views
 from approvals.answering import Sent, done, found_by, incomplete, page, sent_from, survives_login, turned_down
 from approvals.duties.stepup import fresh_factor
 from approvals.forms import DecisionForm
@@ -72,6 +72,7 @@ def _verdict(sent: Sent) -> HttpResponse:
         return turned_down(sent, error)
     except ApprovalRequest.DoesNotExist as error:
         raise Http404("no such request") from error
+    drafts.forget(approval, sent.reader.person)
     return done(sent, "?again" if receipt.repeated else "")
 
 

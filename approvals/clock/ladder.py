@@ -11,7 +11,7 @@ from django.db import transaction
 
 from agentops.kernel.errors import AgentOpsError
 from approvals import live
-from approvals.access import view_of
+from approvals.access import View, view_of
 from approvals.acts import record_act
 from approvals.clock.timing import ladder_of, next_at
 from approvals.models import ActKind, ApprovalQueue, ApprovalRequest, Notice, OnCallShift, Rung
@@ -33,11 +33,10 @@ class AtTheTop(AgentOpsError):
 def escalate(*, request_id: UUID, person: User, words: str, now: datetime) -> Rung:
     """Call the people of the next step, and return it.
 
-    Whoever may decide or manage the queue may, and whoever it was assigned to or has come up to. Raises NotAllowed,
-    AlreadyClosed, AtTheTop, or ApprovalRequest.DoesNotExist.
+    Who may says ``may_escalate``. Raises NotAllowed, AlreadyClosed, AtTheTop, or ApprovalRequest.DoesNotExist.
     """
     request = locked(request_id)
-    if not _may_escalate(request, person, now):
+    if not may_escalate(request, view_of(person, request.tenant_id, now)):
         raise NotAllowed("You may read this request but not escalate it.")
     require_open(request, now)
     rung = next_rung(request)
@@ -61,11 +60,14 @@ def locked(request_id: UUID) -> ApprovalRequest:
     return rows.get(pk=request_id)
 
 
-def _may_escalate(request: ApprovalRequest, person: User, now: datetime) -> bool:
-    view = view_of(person, request.tenant_id, now)
+def may_escalate(request: ApprovalRequest, view: View) -> bool:
+    """Return whether the person of the view may call the next step.
+
+    Whoever may decide or manage the queue may, and whoever it was assigned to or has come up to.
+    """
     own = request.queue_id in view.mine or request.queue_id in view.manages
     called = 1 <= view.rungs.get(request.queue_id, 0) <= request.rung
-    return own or called or (request.assigned_to_id == person.pk and person.is_active)
+    return own or called or (request.assigned_to_id == view.person.pk and view.person.is_active)
 
 
 def next_rung(request: ApprovalRequest) -> Rung | None:

@@ -10,17 +10,26 @@ from approvals.models.requests import ApprovalRequest
 class Draft(models.Model):
     """What a person typed about a request and has not sent. It survives a reload, a login and a conflict.
 
-    ``fields`` are those of the decision form by name. ``digest`` is that of the page that it was typed on.
+    ``fields`` are those of the form by name. ``digest`` is that of the page that it was typed on.
     """
+
+    class Form(models.TextChoices):
+        """Where it was typed."""
+
+        DECIDE = "decide", "decision"
+        EDIT = "edit", "edit and resubmit"
 
     request = models.ForeignKey(ApprovalRequest, on_delete=models.CASCADE, related_name="+")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    form = models.CharField(max_length=10, choices=Form, default=Form.DECIDE, db_default=Form.DECIDE)
     fields = models.JSONField(default=dict)
     digest = models.CharField(max_length=64, blank=True)
     saved_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["request", "person"], name="one_draft_a_person")]
+        constraints = [
+            models.UniqueConstraint(fields=["request", "person", "form"], name="one_draft_a_person_and_form")
+        ]
 
     def __str__(self) -> str:
         return f"draft of {self.person}"

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from agentops.console.access import Reader
 from approvals import shown
 from approvals.access import View
-from approvals.clock.ladder import next_rung
+from approvals.clock.ladder import may_escalate, next_rung
 from approvals.duties.acknowledge import fact_of
 from approvals.duties.rights import names_for
 from approvals.forms import REASONS
@@ -23,6 +23,7 @@ from approvals.request_presenters import (
     Conflict,
     DecidePanel,
     Draft,
+    EscalatePart,
     Principal,
     ReasonChoice,
     RequestStatus,
@@ -56,7 +57,7 @@ def panel(reader: Reader, request: ApprovalRequest, answer: Answer, view: View) 
     what = [request.tool.replace("_", " "), amount_words(request)]
     return DecidePanel(
         digest=request.digest,
-        shown=_moment(reader, request, answer, view.now),
+        shown=_moment(request, answer, view),
         approve_label=f"Approve: {', '.join(filter(None, what))}",
         reasons=[ReasonChoice(code=code, label=label) for code, label in REASONS],
         asks_check=level >= 2,
@@ -73,11 +74,22 @@ def panel(reader: Reader, request: ApprovalRequest, answer: Answer, view: View) 
     )
 
 
-def _moment(reader: Reader, request: ApprovalRequest, answer: Answer, now: datetime) -> str:
-    """The moment of showing: that of the form that comes back when it is the reader's own, else now."""
-    if shown.seen_by(answer.shown, request_id=request.pk, person_id=reader.person.pk):
-        return answer.shown
-    return shown.seal(request_id=request.pk, person_id=reader.person.pk, at=now)
+def _moment(request: ApprovalRequest, answer: Answer, view: View) -> str:
+    return shown.again(answer.shown, request_id=request.pk, person_id=view.person.pk, now=view.now)
+
+
+def escalate_part(request: ApprovalRequest, view: View, answer: Answer) -> EscalatePart | None:
+    """Return the form that calls the next step, for somebody with no other; None when they may not, or at the top."""
+    to = _next_step(request) if may_escalate(request, view) else ""
+    if not to:
+        return None
+    return EscalatePart(
+        to=to,
+        digest=request.digest,
+        shown=_moment(request, answer, view),
+        note=answer.draft.note,
+        error=(answer.errors or {}).get("note", ""),
+    )
 
 
 def _next_step(request: ApprovalRequest) -> str:
