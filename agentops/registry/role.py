@@ -1,7 +1,8 @@
 """What a role app declares: a job description, tools, an autonomy setting, budgets and a success metric."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -69,6 +70,16 @@ class Intake:
 
 
 @dataclass(frozen=True)
+class Disputed:
+    """A call whose effect somebody outside contests, such as by a chargeback. ``key`` is its idempotency key."""
+
+    tenant_id: UUID
+    key: str
+    at: datetime
+    words: str
+
+
+@dataclass(frozen=True)
 class RoleSpec:
     """One role.
 
@@ -80,6 +91,7 @@ class RoleSpec:
     ``owner_of(tenant_id, kind, record_id)`` returns the customer a record belongs to, or None.
     ``fallback(reason)`` returns tool name and arguments of the soft write that hands a session which was
     stopped to a person.
+    ``disputed(since, limit)`` returns calls whose effects were contested since a moment, the latest first.
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
 
@@ -106,6 +118,7 @@ class RoleSpec:
     fallback: Callable[[str], tuple[str, Mapping[str, Any]]]
     processes: tuple[ProcessSpec, ...] = ()
     intents: tuple[Intent, ...] = ()
+    disputed: Callable[[datetime, int], Sequence[Disputed]] | None = None
     version: int = 1
     continues: frozenset[int] = frozenset()
 

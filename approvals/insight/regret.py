@@ -4,10 +4,14 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from agentops.kernel.canonical import storable
 from agentops.ledger.append import Event, append_to
 from agentops.ledger.models import LedgerEvent
+from agentops.registry.role import Disputed
+from agentops.registry.roles import all_roles
+from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState
 from approvals.insight.errors import AlreadySaid, NeedsWords, NotCarriedOut
 from approvals.insight.sql import fetch_all
@@ -40,9 +44,9 @@ def note_regret(
 ) -> Regret:
     """Record that an approved effect turned out to be wrong, once a kind, and stop showing the run to planners.
 
-    Exactly one of ``request_id`` and ``invocation_id`` says which. ``by`` is an actor ("user:bob", "sweep"). UNDONE is
-    found by ``gather``; MARKED comes from the request's page; DISPUTED is to be called by whatever hears of disputes,
-    such as a role's charge-back hook. Raises NeedsWords, NotCarriedOut, AlreadySaid, or ApprovalRequest.DoesNotExist.
+    Exactly one of ``request_id`` and ``invocation_id`` says which. ``by`` is an actor ("user:bob", "sweep"). UNDONE
+    and DISPUTED are found by ``gather``; MARKED comes from the request's page. Raises NeedsWords, NotCarriedOut,
+    AlreadySaid, or ApprovalRequest.DoesNotExist.
     """
     said = storable(words.strip(), most=MOST_WORDS)
     if kind is Regret.Kind.MARKED and not said:
@@ -61,14 +65,18 @@ def note_regret(
 
 
 def gather(now: datetime, limit: int) -> int:
-    """Record a regret for each approved effect that was undone, and return how many. Part of the sweep.
+    """Record a regret for each approved effect that was undone or disputed, and return how many. Part of the sweep.
 
-    Looks at undo calls proposed in the last hour, and in one minute of ten at those of two weeks: an undo may wait
-    for a person, and what became of it may be found out late.
+    Looks at undo calls proposed and disputes opened in the last hour, and in one minute of ten at those of two weeks:
+    an undo may wait for a person, and what became of it may be found out late.
     """
-    span = FAR if now.minute % EVERY_MINUTES == 0 else NEAR
+    since = now - (FAR if now.minute % EVERY_MINUTES == 0 else NEAR)
+    return _gather_undone(since, now, limit) + _gather_disputed(since, limit)
+
+
+def _gather_undone(since: datetime, now: datetime, limit: int) -> int:
     done = 0
-    for request_id, invocation_id, session_id in fetch_all(_UNDONE, {"from": _first_id(now - span), "limit": limit}):
+    for request_id, invocation_id, session_id in fetch_all(_UNDONE, {"from": _first_id(since), "limit": limit}):
         undone = LedgerEvent.objects.filter(
             stream=session_id, type="call.compensated", refs__invocation=str(invocation_id)
         ).first()
@@ -80,6 +88,29 @@ def gather(now: datetime, limit: int) -> int:
             continue
         done += 1
     return done
+
+
+def _gather_disputed(since: datetime, limit: int) -> int:
+    done = 0
+    for role in all_roles():
+        for one in role.disputed(since, limit) if role.disputed else ():
+            request_id = _approved_call(one)
+            if request_id is None:
+                continue
+            try:
+                note_regret(request_id=request_id, kind=Regret.Kind.DISPUTED, by=BY_ITSELF, at=one.at, words=one.words)
+            except AlreadySaid:
+                continue
+            done += 1
+    return done
+
+
+def _approved_call(one: Disputed) -> UUID | None:
+    """Return the request by which a person approved the call; None when nobody did, or its regret is on record."""
+    call = Invocation.objects.filter(tenant_id=one.tenant_id, idempotency_key=one.key)
+    found = ApprovalRequest.objects.filter(invocation_id__in=call.values("pk"), state=ApprovalState.APPROVED)
+    said = Regret.objects.filter(request=OuterRef("pk"), kind=Regret.Kind.DISPUTED)
+    return found.filter(~Exists(said)).values_list("pk", flat=True).first()
 
 
 def record(request: ApprovalRequest, kind: str, actor: str, facts: dict[str, str], words: str) -> None:

@@ -1,11 +1,14 @@
 """Approvals that turned out to be wrong."""
 
+from dataclasses import replace
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 
 from agentops.ledger.models import LedgerEvent
+from agentops.registry.role import Disputed
 from agentops.runtime.control import propose_undo
 from agentops.runtime.models import Invocation
 from agentops.runtime.states import InvocationState
@@ -68,3 +71,31 @@ def test_an_undone_effect_is_a_regret_once(stage: Stage) -> None:
     assert (gather(timezone.now(), 50), gather(timezone.now(), 50)) == (1, 0)
     regret = Regret.objects.get()
     assert (regret.request_id, regret.kind) == (request.pk, "undone")
+
+
+def test_a_disputed_effect_is_a_regret_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    request, now = done(stage), timezone.now()
+    key = Invocation.objects.get(pk=request.invocation_id).idempotency_key or ""
+    told = [
+        Disputed(stage.cast.tenant.pk, key, now, "Fraudulent."),
+        Disputed(stage.cast.tenant.pk, "of-nobody", now, ""),
+        Disputed(stage.cast.other.pk, key, now, "Of another company."),
+    ]
+    asked: list[timedelta] = []
+
+    def disputed(since: datetime, limit: int) -> list[Disputed]:
+        asked.append(now - since)
+        return told[:limit]
+
+    spec = replace(stage.toy.spec(), disputed=disputed)
+    monkeypatch.setattr("agentops.registry.roles.all_roles", lambda: (spec,))
+    monkeypatch.setattr("approvals.insight.regret.all_roles", lambda: (spec,))
+    assert (gather(now, 50), gather(now, 50)) == (1, 0)
+    regret = Regret.objects.get()
+    assert (regret.request_id, regret.kind, regret.words, regret.by) == (
+        request.pk,
+        "disputed",
+        "Fraudulent.",
+        "sweep",
+    )
+    assert all(span >= timedelta(hours=1) for span in asked)
