@@ -6,6 +6,7 @@ from functools import wraps
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
 from django.db import transaction
@@ -118,16 +119,24 @@ def survives_login(view: _Answering) -> _Answering:
             return view(request, pk)
         with transaction.atomic():
             drafts.keep_of_stranger(pk, request.POST, utcnow())
+        # The same words whether anything was kept or not: a stranger learns nothing by them.
+        messages.warning(request, "Your login had run out, so nothing was recorded. Sign in to go on where you were.")
         return redirect_to_login(page_of(pk, request))
 
     return kept
 
 
 def done(sent: Sent, ending: str = "") -> HttpResponse:
-    """Answer a POST that did what it said: the form's draft is dropped, and the browser goes to the page."""
+    """Answer a POST that did what it said: the form's draft is dropped, and the browser goes to the page.
+
+    A fragment in ``ending`` names what answers, and takes the focus.
+    """
     drafts.forget(sent.approval, sent.reader.person, drafts.Form.DECIDE)
     address = address_of(sent.approval.pk, ending)
-    return HttpResponseClientRedirect(address) if sent.http.htmx else redirect(address)  # type: ignore[attr-defined]
+    if sent.http.htmx:  # type: ignore[attr-defined]  # set by its middleware
+        # With a fragment the browser would only scroll in the page that it has.
+        return HttpResponseClientRedirect(address.partition("#")[0])
+    return redirect(address)
 
 
 def page(sent: Sent, answer: Answer, *, status: int = OK) -> HttpResponse:

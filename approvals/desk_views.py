@@ -14,6 +14,7 @@ from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from approvals.access import view_of
+from approvals.answering import address_of
 from approvals.claims import claim, release, serve_next, skip
 from approvals.insight.drills import due_for
 from approvals.listing import read_query
@@ -63,6 +64,7 @@ def skip_request(request: HttpRequest, reader: Reader, pk: UUID) -> HttpResponse
     except AgentOpsError as error:
         messages.error(request, error.in_full)
         return redirect("approval_request", pk)
+    messages.success(request, "Skipped. You are not served it again for an hour.")
     return _serve(request, reader)
 
 
@@ -119,7 +121,9 @@ def _do(request: HttpRequest, reader: Reader, pk: UUID, act: Callable[[], Approv
         act()
     except AgentOpsError as error:
         messages.error(request, error.in_full)
-    return redirect(queue_address(request)) if "back" in request.POST else redirect("approval_request", pk)
+        return redirect(queue_address(request)) if "back" in request.POST else redirect("approval_request", pk)
+    # The focus goes to where it says so: the row, or the line above the request.
+    return redirect(f"{queue_address(request)}#open-{pk}" if "back" in request.POST else f"{address_of(pk)}#desk")
 
 
 def _require_visible(reader: Reader, pk: UUID) -> None:

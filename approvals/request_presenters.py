@@ -309,3 +309,8 @@ class RequestPage:
     def pips(self) -> tuple[bool, ...]:
         """A mark for each needed approval, filled for those that are there."""
         return tuple(n < self.votes_in for n in range(self.votes_needed))
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it was approved and nobody knows yet what came of it, so that the page looks again."""
+        return self.undo is not None or (self.outcome is not None and self.outcome.at is None)

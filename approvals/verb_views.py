@@ -87,7 +87,7 @@ def do_take_over(sent: Sent) -> HttpResponse:
     except AgentOpsError as error:
         return turned_down(sent, error)
     drafts.forget(sent.approval, sent.reader.person)
-    return redirect(reverse("session_detail", args=[sent.approval.session_id]))
+    return redirect(reverse("session_detail", args=[sent.approval.session_id]) + "#stands")
 
 
 def begin_edit(sent: Sent) -> HttpResponse:

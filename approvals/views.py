@@ -73,7 +73,7 @@ def _verdict(sent: Sent) -> HttpResponse:
     except ApprovalRequest.DoesNotExist as error:
         raise Http404("no such request") from error
     drafts.forget(approval, sent.reader.person)
-    return done(sent, "?again" if receipt.repeated else "")
+    return done(sent, "?again" if receipt.repeated else "#outcome")
 
 
 def _decide(sent: Sent, form: DecisionForm, for_whom: User | None) -> Receipt:

@@ -175,7 +175,8 @@ document.addEventListener("submit", (event) => { delete event.target.dataset.dir
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (!event.target.matches?.("[data-follow]")) return;
   const main = document.getElementById("main");
-  const reads = main.contains(document.activeElement) && document.activeElement !== main;
+  const at = document.activeElement;
+  const reads = main.contains(at) && at !== main && !at.matches("[role=status], [role=alert]");
   if (reads || main.querySelector("details[open]") || !getSelection().isCollapsed) event.preventDefault();
 });
 
@@ -192,6 +193,22 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target.id !== "main" || document.activeElement !== document.body) return;
   (main.querySelector("[aria-invalid], #turned-down") ?? main).focus({ preventScroll: true });
   main.querySelector("#turned-down, .error")?.scrollIntoView({ block: "center" });
+});
+
+// A receipt that looks again by itself keeps the focus, also when the button that had it is gone, and stays in sight:
+// what grows above the text would otherwise be moved up out of the window.
+let receipt = { held: false, seen: false };
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { target } = event.detail;
+  if (target.id !== "outcome") return;
+  receipt = { held: target.contains(document.activeElement), seen: target.getBoundingClientRect().top >= 0 };
+});
+document.addEventListener("htmx:afterSettle", () => {
+  const outcome = document.getElementById("outcome");
+  if (!outcome || !receipt.held) return;
+  if (!outcome.contains(document.activeElement)) outcome.focus({ preventScroll: true });
+  if (receipt.seen) outcome.scrollIntoView({ block: "nearest" });
+  receipt = { held: false, seen: false };
 });
 
 // A fragment that was answered from another address is the sign-in page: go there instead of showing it inside.

@@ -31,7 +31,7 @@ def state(request: ApprovalRequest) -> str:
 def test_approval_redirects_to_its_receipt_and_the_effect_happens_once(stage: Stage, alice: Client) -> None:
     request = stage.ask()
     response = decide(alice, request, checked="  Balance is enough.  ")
-    assert (response.status_code, response["Location"]) == (302, page_url(request))
+    assert (response.status_code, response["Location"]) == (302, page_url(request) + "#outcome")
     assert stage.work() == 1
     assert stage.toy.vendor.balances["a-1"] == 95_000
     decision = Decision.objects.get()

@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from guardian.shortcuts import assign_perm
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from agentops.runtime.dispatch import work_until_quiet
 from agentops.runtime.models import Session
 from agentops.runtime.operations import start_session
 from agentops.tenancy.models import Role, Tenant
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalQueue, ApprovalRequest
 from support_agent.models import Ticket
+from tests.e2e.walkers import WAYS, Walker
 from tests.factories.books import Shop, open_shop
 from tests.factories.people import make_person
 
 PATIENCE_MS = 30_000
-TICKETS = ("T-1002", "T-1004", "T-1006", "T-1007", "T-1009")
+TICKETS = ("T-1002", "T-1004", "T-1006", "T-1007", "T-1008", "T-1009", "T-1018", "T-1022")
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -51,7 +54,17 @@ def stage(site: str) -> Stage:
     return Stage(site, shop)
 
 
+@pytest.fixture
+def dana(stage: Stage) -> User:
+    """A second approver of every queue of the shop."""
+    dana = make_person("dana", stage.shop.tenant, Role.APPROVER)
+    for queue in ApprovalQueue.objects.filter(tenant=stage.shop.tenant):
+        assign_perm("approvals.decide_queue", dana, queue)
+    return dana
+
+
 SignedIn = Callable[..., Page]
+Opened = Callable[..., Walker]
 
 
 @pytest.fixture
@@ -82,3 +95,14 @@ def signed_in(browser: Browser, stage: Stage) -> Iterator[SignedIn]:
     for context in opened:
         context.close()
     assert complaints == []
+
+
+@pytest.fixture
+def opened(signed_in: SignedIn) -> Opened:
+    """Open a browser for somebody who works in one of the ways, with a mouse unless another one is named."""
+
+    def open_for(name: str, way: str = "mouse", **options: Any) -> Walker:
+        walker = WAYS[way]
+        return walker(signed_in(name, **{**walker.options, **options}))
+
+    return open_for

@@ -11,16 +11,13 @@ from agentops.runtime.sweep import sweep_once
 from approvals.models import ApprovalRequest
 from support_agent.models import DeskOperation, Payment, TicketMessage
 from tests.e2e.conftest import SignedIn, Stage
+from tests.e2e.walkers import path_of
 
 REFUND, CANCELLATION, RETURN = "T-1009", "T-1002", "T-1006"
 
 
 def effects(action: str) -> int:
     return DeskOperation.objects.filter(action=action).count()
-
-
-def path_of(request: ApprovalRequest) -> str:
-    return f"/approvals/{request.pk}/"
 
 
 def row_of(queue: Page) -> Locator:

@@ -1,19 +1,15 @@
 """A passkey in a real browser: added, used to prove to be there, removed. The authenticator is a virtual one."""
 
-import os
-from pathlib import Path
-
 import pytest
 from allauth.mfa.models import Authenticator
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import SignedIn
+from tests.e2e.walkers import look
 from tests.factories.factors import code_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-LOOK = os.environ.get("SCREENSHOTS", "")
 
 
 def with_virtual_key(page: Page) -> None:
@@ -28,18 +24,6 @@ def with_virtual_key(page: Page) -> None:
         "automaticPresenceSimulation": True,
     }
     client.send("WebAuthn.addVirtualAuthenticator", {"options": options})
-
-
-def look(page: Page, name: str) -> None:
-    """Keep a picture of the page where somebody asked for pictures."""
-    if not LOOK:
-        return
-    for width in (1280, 360):
-        page.set_viewport_size({"width": width, "height": 800})
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.screenshot(path=Path(LOOK) / f"{name}-{width}-{scheme}.png", full_page=True)
-    page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def on_localhost(page: Page, path: str) -> str:

@@ -5,36 +5,20 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
-from guardian.shortcuts import assign_perm
 from playwright.sync_api import Page, expect
 from pytest_django.fixtures import Settings
 
 from agentops.runtime.dispatch import work_until_quiet
-from agentops.tenancy.models import Role
-from approvals.models import ApprovalQueue, ApprovalRequest, Rung
+from approvals.models import ApprovalRequest, Rung
 from support_agent.models import DeskOperation
 from tests.e2e.conftest import SignedIn, Stage
-from tests.factories.people import make_person
+from tests.e2e.walkers import PHONE, path_of
 
 # A browser that leaves a page gives up what is under way; Django leaves the bodies of those requests to the collector.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Exception ignored in. <function SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning"
 )
 REFUND = "T-1009"
-PHONE = {"width": 360, "height": 740}
-
-
-@pytest.fixture
-def dana(stage: Stage) -> User:
-    """A second approver of every queue of the shop."""
-    dana = make_person("dana", stage.shop.tenant, Role.APPROVER)
-    for queue in ApprovalQueue.objects.filter(tenant=stage.shop.tenant):
-        assign_perm("approvals.decide_queue", dana, queue)
-    return dana
-
-
-def path_of(request: ApprovalRequest) -> str:
-    return f"/approvals/{request.pk}/"
 
 
 def choose(page: Page, verb: str) -> None:
@@ -164,7 +148,7 @@ def test_taking_over_without_javascript_leads_to_the_session(stage: Stage, signe
     choose(page, "Take over")
     page.get_by_label("Why", exact=True).fill("I know the customer.")
     page.get_by_role("button", name="Take over the session").click()
-    page.wait_for_url(f"**/sessions/{request.session_id}/")
+    page.wait_for_url(f"**/sessions/{request.session_id}/#stands")
     choose(other, "Approve")
     other.get_by_label("What I checked").fill("The order.")
     other.locator("#decide").get_by_role("button", name="Approve").click()

@@ -118,7 +118,7 @@ def test_button_in_a_row_leads_back_to_the_list(stage: Stage, alice: Client) -> 
     answer = alice.post(
         reverse("approval_claim", args=[request.pk]), {"back": "bucket=turn&q=amount:>10&next=//evil.example"}
     )
-    assert answer["Location"] == reverse("approval_queue") + "?bucket=turn&q=amount%3A%3E10"
+    assert answer["Location"] == f"{reverse('approval_queue')}?bucket=turn&q=amount%3A%3E10#open-{request.pk}"
     assert "You have it" in alice.get(queue_url()).content.decode()
 
 

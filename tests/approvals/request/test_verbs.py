@@ -73,7 +73,7 @@ def test_taking_over_retires_the_request_and_leads_to_the_session(stage: Stage, 
     request = stage.ask()
     assert send(alice, request, "take_over", because="").status_code == 422
     response = send(alice, request, "take_over", because="I know Ann.")
-    assert response["Location"] == reverse("session_detail", args=[request.session_id])
+    assert response["Location"] == reverse("session_detail", args=[request.session_id]) + "#stands"
     assert (state(request), Session.objects.get(pk=request.session_id).taken_by) == ("voided", "user:alice")
     assert "Retired" in body_of(alice, request)
 
