@@ -66,6 +66,12 @@ def typed_over(fields: Mapping[str, str], before: Mapping[str, Any]) -> list[Typ
     return [Typed(label_of(name), reveal(text)) for name, text in changed.items()]
 
 
+def concealed_in(form: StepForm) -> list[Typed]:
+    """Return the texts of the form in which something is not to be seen; a field of a page shows it as it is."""
+    texts = {name: reveal(str(form[name].value() or "")) for name in form.fields}
+    return [Typed(label_of(name), text) for name, text in texts.items() if any(segment.concealed for segment in text)]
+
+
 def label_of(name: str) -> str:
     """Return the label of a field, also of one that the form does not have any more."""
     return _WHY if name == drafts.REASON else flat(name.removeprefix(PREFIX).replace("_", " ").capitalize())

@@ -20,7 +20,7 @@ from agentops.runtime.deciding import BadEdit
 from approvals import drafts, shown, verbs
 from approvals.answering import OK, Sent, address_of, found_by, sent_from, survives_login
 from approvals.duties.rights import why_not
-from approvals.edit_form import Typed, as_fields, edit_form, field_at, tool_of, typed_over
+from approvals.edit_form import Typed, as_fields, concealed_in, edit_form, field_at, tool_of, typed_over
 from approvals.models import ApprovalRequest
 from approvals.page_parts.data import status_of
 from approvals.page_parts.differences import differences
@@ -41,7 +41,7 @@ class EditPage:
     ``against`` says in a few words why the reader cannot edit, and what it takes. ``error`` is why what they sent was
     not done. ``changed``: what they typed was about an earlier page; ``differences`` say what moved since, and
     ``successor_pk`` is the request that replaced this one. ``has_draft``: the form holds what they typed before.
-    ``shown`` is the signed moment of showing the page.
+    ``shown`` is the signed moment of showing the page. ``concealed`` are texts of the form of which not all is seen.
     """
 
     pk: str
@@ -57,6 +57,7 @@ class EditPage:
     differences: Sequence[Change]
     successor_pk: str
     typed: Sequence[Typed]
+    concealed: Sequence[Typed]
     has_draft: bool
 
 
@@ -107,7 +108,7 @@ def _propose(sent: Sent, form: StepForm) -> HttpResponse:
         words = "" if isinstance(error, ChangedSince) else error.in_full
         return _turned_down(sent, form, words, status=403 if isinstance(error, NotAllowed) else 409)
     drafts.forget(approval, person)
-    return redirect(address_of(approval.pk))
+    return redirect(address_of(approval.pk, "#outcome"))
 
 
 def _field_of(error: AgentOpsError, form: StepForm) -> str:
@@ -153,6 +154,7 @@ def _page(sent: Sent, form: StepForm | None = None, error: str = "", *, status: 
         differences=_moved(approval, successor) if changed else [],
         successor_pk=str(successor.pk) if successor else "",
         typed=[] if against is None else typed,
+        concealed=concealed_in(form) if form is not None and against is None else [],
         has_draft=status == OK and bool(typed),
     )
     return render(sent.http, "approvals/edit.html", {"page": page, "form": page.form}, status=status)

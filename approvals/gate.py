@@ -128,11 +128,11 @@ class Gate:
     def do_due(self, limit: int) -> int:
         """Hand over what can no longer be taken back, expire, remind, escalate; return how much was done.
 
-        Messages that are due are sent beside the sweep.
+        Messages that are due are sent beside the sweep; old ones are deleted.
         """
         now = utcnow()
         done = dispatch_due(now=now, limit=limit) + _expire_due(now, limit) + due.do_due(now, limit)
-        done += regret.gather(now, limit)
+        done += regret.gather(now, limit) + outbox.forget_old(now, limit)
         ring_if_due()
         return done
 

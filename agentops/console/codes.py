@@ -3,7 +3,6 @@
 import base64
 import binascii
 import re
-from datetime import datetime
 from uuid import UUID
 
 _CODE = re.compile(r"(?:S|AR)-([A-Z2-7]{8})\Z")
@@ -31,8 +30,3 @@ def as_uuid(text: str) -> UUID | None:
         return UUID(text.strip())
     except ValueError:
         return None
-
-
-def first_id_at(moment: datetime) -> UUID:
-    """Return an id that sorts before every UUIDv7 made at ``moment`` or later."""
-    return UUID(int=int(moment.timestamp() * 1000) << 80)

@@ -9,9 +9,9 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Count, Max, Q, QuerySet
 
-from agentops.console.codes import first_id_at
 from agentops.console.records import Told
 from agentops.kernel.canonical import loads
+from agentops.kernel.ids import first_id
 from agentops.ledger.bodies import body_of, size_of
 from agentops.ledger.models import LedgerEvent
 from agentops.runtime.models import Invocation, Session
@@ -184,14 +184,14 @@ class Today:
 
 def sessions_today(tenant_id: UUID, *, since: datetime) -> Today:
     """Return the counts of the sessions that began since ``since``, and of those that stopped since then."""
-    began = Session.objects.filter(tenant_id=tenant_id, id__gte=first_id_at(since))
+    began = Session.objects.filter(tenant_id=tenant_id, id__gte=first_id(since))
     standing = (
         began.values_list("status", "outcome").annotate(count=Count("pk")).order_by("-count", "status", "outcome")
     )
     stopped = (
         Session.objects.filter(
             tenant_id=tenant_id,
-            id__gte=first_id_at(since - LONGEST_RUN),
+            id__gte=first_id(since - LONGEST_RUN),
             status=SessionStatus.STOPPED,
             finished_at__gte=since,
         )

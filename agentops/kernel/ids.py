@@ -1,5 +1,6 @@
 """Identifiers: UUIDv7, so that ids sort by the time they were made (RFC 9562, section 5.7)."""
 
+from datetime import datetime
 from uuid import UUID, uuid5
 
 import uuid_utils.compat
@@ -10,6 +11,11 @@ _NAMESPACE = UUID("6f1f3c52-6a55-5b5f-9a4f-3a0c3df1a9ce")
 def new_id() -> UUID:
     """Return a fresh time-ordered id."""
     return uuid_utils.compat.uuid7()
+
+
+def first_id(at: datetime) -> UUID:
+    """Return the first id that a moment from 1970 on could have made: whatever was made before it sorts below."""
+    return UUID(int=max(int(at.timestamp() * 1000), 0) << 80)
 
 
 def derived_id(*parts: str) -> UUID:

@@ -15,6 +15,7 @@ import orjson
 from django.db import connection
 
 from agentops.agents.queries import Grants, grants_of
+from agentops.kernel.ids import first_id
 from agentops.ledger.bodies import BadBody, body_of
 from agentops.policy.compliance import PREFIX as PACKS
 from agentops.policy.facts import restored
@@ -81,7 +82,7 @@ def proposals(*, tenant_id: UUID, since: datetime, until: datetime) -> Iterator[
 
 def _sessions(tenant_id: UUID, since: datetime) -> Iterator[dict[UUID, UUID]]:
     """Yield batches of sessions that may have decided something in the window, each with its agent's version."""
-    after = _first_id(since - BEGAN_BEFORE)
+    after = first_id(since - BEGAN_BEFORE)
     while True:
         found = _fetch(_SESSIONS, {"tenant": tenant_id, "after": after, "since": since, "most": _SESSIONS_AT_ONCE})
         if found:
@@ -89,11 +90,6 @@ def _sessions(tenant_id: UUID, since: datetime) -> Iterator[dict[UUID, UUID]]:
         if len(found) < _SESSIONS_AT_ONCE:
             return
         after = found[-1][0]
-
-
-def _first_id(at: datetime) -> UUID:
-    """Return the smallest id that a session of that moment can have: ids begin with their time in milliseconds."""
-    return UUID(int=max(int(at.timestamp() * 1000), 0) << 80)
 
 
 def _events(streams: Sequence[UUID], since: datetime, until: datetime) -> Iterator[_Row]:

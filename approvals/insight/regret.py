@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from agentops.kernel.canonical import storable
+from agentops.kernel.ids import first_id
 from agentops.ledger.append import Event, append_to
 from agentops.ledger.models import LedgerEvent
 from agentops.registry.role import Disputed
@@ -76,7 +77,7 @@ def gather(now: datetime, limit: int) -> int:
 
 def _gather_undone(since: datetime, now: datetime, limit: int) -> int:
     done = 0
-    for request_id, invocation_id, session_id in fetch_all(_UNDONE, {"from": _first_id(since), "limit": limit}):
+    for request_id, invocation_id, session_id in fetch_all(_UNDONE, {"from": first_id(since), "limit": limit}):
         undone = LedgerEvent.objects.filter(
             stream=session_id, type="call.compensated", refs__invocation=str(invocation_id)
         ).first()
@@ -132,8 +133,3 @@ def _locked(request_id: UUID | None, invocation_id: UUID | None) -> ApprovalRequ
     if invocation_id is not None and request_id is None:
         return rows.get(invocation_id=invocation_id, state=ApprovalState.APPROVED)
     raise ValueError("either the request or the call says what is regretted")
-
-
-def _first_id(at: datetime) -> UUID:
-    """Return the first UUIDv7 of a millisecond (RFC 9562, section 5.7)."""
-    return UUID(int=int(at.timestamp() * 1000) << 80)

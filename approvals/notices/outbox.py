@@ -4,19 +4,21 @@ The table is the outbox: a crash before the commit tells nobody of what did not 
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from agentops.kernel.ids import new_id
+from agentops.kernel.ids import first_id, new_id
 from approvals.models import ApprovalRequest, Notice, SlackChannel
 from approvals.notices.people import Ways, told
 from approvals.notices.times import due_at
 
 _WAITING = Notice.State.WAITING
+KEPT_FOR = timedelta(days=90)
+"""So long it can be looked up who was told."""
 
 
 def tell(
@@ -114,3 +116,9 @@ def update_of(request_id: UUID, tenant_id: UUID, person_id: int | None, now: dat
         due_at=now,
         created_at=now,
     )
+
+
+def forget_old(now: datetime, limit: int) -> int:
+    """Delete notices that were done with long ago, ``limit`` at most, and return how many. Part of the sweep."""
+    old = Notice.objects.filter(pk__lt=first_id(now - KEPT_FOR)).exclude(state=_WAITING)
+    return Notice.objects.filter(pk__in=old.order_by("pk").values("pk")[:limit]).delete()[0]

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from agentops.console.codes import first_id_at
 from agentops.console.operations.queries import rows_of
 from agentops.console.queries import LONGEST_RUN
+from agentops.kernel.ids import first_id
 
 MOST = 50
 _RECENT = 300
@@ -89,7 +89,7 @@ ORDER BY o.status <> 'running', i.id LIMIT %(most)s"""  # noqa: S608 - constants
 
 def open_calls(scope: Scope, now: datetime) -> tuple[list[Call], int]:
     """Return the calls that were intended and have not ended, those that a worker is at first. One query."""
-    rows = rows_of(_OPEN_CALLS, {**scope.params, "recent": first_id_at(now - LONGEST_RUN)})
+    rows = rows_of(_OPEN_CALLS, {**scope.params, "recent": first_id(now - LONGEST_RUN)})
     return [Call(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
 
 

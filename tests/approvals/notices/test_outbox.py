@@ -1,6 +1,7 @@
 """Who is told, once, and what becomes of it when the request is closed."""
 
 from datetime import time, timedelta
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import Group
@@ -8,6 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from guardian.shortcuts import assign_perm, remove_perm
 
+from agentops.kernel.ids import first_id
 from agentops.tenancy.models import Membership, Role
 from approvals.models import (
     Absence,
@@ -18,7 +20,7 @@ from approvals.models import (
     NoticePreference,
     SlackChannel,
 )
-from approvals.notices.outbox import closed, tell
+from approvals.notices.outbox import KEPT_FOR, closed, forget_old, tell
 from tests.approvals.conftest import Stage
 from tests.approvals.notices.conftest import MEMBER, Clock, states
 from tests.factories.people import make_approver, make_person
@@ -165,3 +167,26 @@ def test_statements_do_not_grow_with_people(
     with CaptureQueriesContext(connection) as caught:
         assert tell(request_, ASKED, now=clock()) == approvers + 1
     assert len(caught) == 6
+
+
+def test_notices_are_forgotten_after_a_while_unless_they_wait(
+    stage: Stage, mail: None, request_: ApprovalRequest, clock: Clock
+) -> None:
+    tell(request_, ASKED, now=clock())
+    old, waiting = (
+        Notice.objects.create(
+            id=UUID(int=first_id(clock() - KEPT_FOR - timedelta(days=1)).int + n),
+            tenant=stage.cast.tenant,
+            request=request_,
+            channel="mail",
+            kind="closed",
+            state=state,
+            due_at=clock(),
+            created_at=clock(),
+        )
+        for n, state in enumerate(("sent", "waiting"))
+    )
+    assert (forget_old(clock(), 10), forget_old(clock(), 10)) == (1, 0)
+    assert not Notice.objects.filter(pk=old.pk).exists()
+    assert Notice.objects.filter(pk=waiting.pk).exists()
+    assert readers() == ["alice"]

@@ -260,3 +260,13 @@ def test_outsider_keeps_nothing(stage: Stage, alice: Client, charlie: Client, da
     assert save(charlie, request, data) == 404
     assert post(charlie, request, data).status_code == 404
     assert Draft.objects.count() == 0
+
+
+def test_what_cannot_be_seen_in_a_field_is_named_above_the_form(stage: Stage, alice: Client) -> None:
+    request = stage.ask()
+    assert opened(alice, request).concealed == []
+    refused = post(alice, request, filled(alice, request, **{"arg-account": "a-1\u202e", "arg-minor": "none"}))
+    page: EditPage = refused.context["page"]
+    assert [(one.label, one.value[-1].name) for one in page.concealed] == [("Account", "U+202E right-to-left override")]
+    told = refused.content.decode().partition('id="concealed"')[2]
+    assert "right-to-left override" in told
