@@ -123,7 +123,7 @@ def test_what_was_sent_is_no_draft_and_does_not_come_back(stage: Stage, alice: C
     request = stage.ask()
     data = filled(alice, request, **{**TYPED, "arg-minor": "4000"})
     save(alice, request, data)
-    assert post(alice, request, data)["Location"] == page_url(request)
+    assert post(alice, request, data)["Location"] == f"{page_url(request)}#outcome"
     assert save(alice, request, data) == 204
     assert Draft.objects.count() == 0
 

@@ -117,7 +117,7 @@ def test_edit_that_does_not_fit_comes_back_with_what_was_typed(
 def test_edited_request_waits_for_another_person(stage: Stage, alice: Client, dave: Client) -> None:
     request = stage.ask()
     data = {"digest": request.digest, "arg-account": "a-1", "arg-minor": "4000", "rationale": "Less is owed."}
-    assert alice.post(reverse("approval_edit", args=[request.pk]), data)["Location"] == page_url(request)
+    assert alice.post(reverse("approval_edit", args=[request.pk]), data)["Location"] == f"{page_url(request)}#outcome"
     assert "Edited and proposed anew" in body_of(alice, request)
     stage.toy.planner = ScriptedPlanner([FinalAnswer("Done.")])
     stage.work()
