@@ -14,6 +14,7 @@ from billing_agent.connectors.records import (
     Credit,
     Customer,
     Invoice,
+    InvoiceStatus,
     Line,
     Mail,
     Plan,
@@ -27,7 +28,8 @@ class Snapshot:
     """The records that a write is about, as far as they exist and belong to the session's customer.
 
     ``key`` is the operation's own, empty for a preview: what the write makes is known by it later. ``credits`` are
-    those that are left, the oldest first. ``closed_through`` is the last day of the closed books.
+    those that are left, the oldest first. ``closed_through`` is the last day of the closed books. ``invoice`` is also
+    that of ``charge``, and ``attempts`` are the earlier ones to charge it.
     """
 
     now: datetime
@@ -35,6 +37,7 @@ class Snapshot:
     customer: Customer | None = None
     invoice: Invoice | None = None
     charge: Charge | None = None
+    attempts: Sequence[Charge] = ()
     subscription: Subscription | None = None
     plan: Plan | None = None
     credit: Credit | None = None
@@ -67,7 +70,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class NewInvoice:
-    """An invoice that is issued with its number when it is written."""
+    """An invoice that is issued with its number when it is written; credit settles ``credited_minor`` of it at once."""
 
     ref: str
     subscription_ref: str
@@ -75,6 +78,27 @@ class NewInvoice:
     memo: str
     lines: tuple[Line, ...]
     due_at: datetime
+    credited_minor: int = 0
+
+    @property
+    def subtotal_minor(self) -> int:
+        """What is billed, before tax."""
+        return sum(line.amount_minor for line in self.lines)
+
+    @property
+    def tax_minor(self) -> int:
+        """The tax that is added."""
+        return sum(line.tax_minor for line in self.lines)
+
+    @property
+    def total_minor(self) -> int:
+        """What is billed, with tax."""
+        return self.subtotal_minor + self.tax_minor
+
+    @property
+    def status(self) -> InvoiceStatus:
+        """Paid, and so closed at once, when credit settles all of it."""
+        return InvoiceStatus.PAID if self.credited_minor == self.total_minor else InvoiceStatus.OPEN
 
 
 @dataclass(frozen=True)
