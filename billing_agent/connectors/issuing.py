@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from agentops.kernel.money import Money
 from agentops.registry.tool import Change
 from billing_agent.connectors.effect import NewInvoice, Posted, Snapshot, invalid, missing
 from billing_agent.connectors.posting import Account, EntryKind, posted
-from billing_agent.connectors.records import Credit, Line
+from billing_agent.connectors.records import Credit, Invoice, InvoiceStatus, Line
 from billing_agent.connectors.taxes import line_tax
 
 
@@ -89,6 +90,24 @@ def issued(
         entries=entries,
         changes=tuple(_left_of(credit, taken) for credit, taken in used),
     )
+
+
+def settlement(invoice: Invoice, now: datetime, *, paid_minor: int = 0, credited_minor: int = 0) -> dict[str, Any]:
+    """Return the fields of an open invoice after so much more of it is settled; paid and closed when nothing is left.
+
+    Raises ValueError for more than is left.
+    """
+    left = invoice.left.minor - paid_minor - credited_minor
+    if left < 0:
+        raise ValueError(f"no more settles invoice {invoice.ref} than it says")
+    fields: dict[str, Any] = {}
+    if paid_minor:
+        fields["paid_minor"] = invoice.paid_minor + paid_minor
+    if credited_minor:
+        fields["credited_minor"] = invoice.credited_minor + credited_minor
+    if left == 0:
+        fields |= {"status": InvoiceStatus.PAID.value, "closed_at": now, "next_attempt_at": None}
+    return fields
 
 
 def credit_used(credit_ref: str, invoice_ref: str, amount: Money) -> tuple[Posted, ...]:

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from billing_agent.connectors.effect import Posted
 
+MOST_MEMO = 300
+
 
 class Account(StrEnum):
     """The accounts of the books, as ``models.Account`` has them. A debit is positive, a credit negative."""
@@ -42,9 +44,11 @@ def posted(
 ) -> tuple[Posted, ...]:
     """Return the entry of ``postings`` in minor units, without lines of zero; none when nothing moves.
 
+    The memo is cut to the length that the books hold.
+
     Raises ValueError when the lines do not sum to zero.
     """
     if sum(postings.values()) != 0:
         raise ValueError(f"the lines of an entry sum to zero, not those of {kind} {record_ref}")
     moved = {account.value: minor for account, minor in postings.items() if minor}
-    return (Posted(kind.value, currency, record_ref, moved, memo),) if moved else ()
+    return (Posted(kind.value, currency, record_ref, moved, memo[:MOST_MEMO]),) if moved else ()
