@@ -79,6 +79,7 @@ class NewInvoice:
     lines: tuple[Line, ...]
     due_at: datetime
     credited_minor: int = 0
+    next_attempt_at: datetime | None = None
 
     @property
     def subtotal_minor(self) -> int:
