@@ -1,4 +1,4 @@
-"""What the money rules ask of the records before anything else. Pure; each raises ToolFailure."""
+"""What the rules ask of the records before anything else. Pure; each raises ToolFailure."""
 
 from agentops.kernel.canonical import MAX_INTEGER
 from agentops.kernel.money import Money
