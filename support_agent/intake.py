@@ -11,21 +11,13 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
 from agentops.kernel.clock import utcnow
-from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import new_id
+from agentops.registry.incoming import checked_intake
 from agentops.registry.planner import Subject
 from agentops.registry.role import Intake
-from support_agent.incoming import MOST_BODY_BYTES, byte_length, is_email, is_storable, subject_of
 from support_agent.models import Customer, Ticket, TicketStatus
 
 KIND = "ticket"
-
-
-class BadIntake(AgentOpsError):
-    """A request that cannot be recorded: no address, no text, too much of it, or text that no database holds."""
-
-    code = "BAD_INTAKE"
-    next_step = "Correct the field and send it again."
 
 
 def load_subject(tenant_id: UUID, subject_id: str) -> Subject | None:
@@ -62,23 +54,15 @@ def open_subject(tenant_id: UUID, intake: Intake) -> str:
 
     It does not wait: whoever types it in starts its session.
     """
-    sender, title, text = intake.sender.strip(), " ".join(intake.title.split()), intake.text.strip()
-    if not is_email(sender):
-        raise BadIntake("The sender is not an e-mail address.")
-    if not text:
-        raise BadIntake("There is no text.")
-    if byte_length(text) > MOST_BODY_BYTES:
-        raise BadIntake(f"The text is longer than {MOST_BODY_BYTES} bytes.")
-    if any(not is_storable(part) for part in (title, text)):
-        raise BadIntake("The text holds characters that cannot be stored.")
+    typed = checked_intake(intake)
     key, now = new_id(), utcnow()
     ticket = Ticket.objects.create(
         tenant_id=tenant_id,
         ref=f"T-{key.hex[-10:].upper()}",
-        customer_id=customer_ids(tenant_id, [sender]).get(sender.lower()),
-        sender=sender,
-        subject=subject_of(title, text),
-        body=text,
+        customer_id=customer_ids(tenant_id, [typed.sender]).get(typed.sender.lower()),
+        sender=typed.sender,
+        subject=typed.title,
+        body=typed.text,
         received_at=now,
         taken_at=now,
         source_key=f"typed:{key}",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
-from support_agent.incoming import MOST_BODY_BYTES, byte_length, is_email, is_storable, subject_of
+from agentops.registry.incoming import MOST_BODY_BYTES, byte_length, is_email, is_storable, subject_of
 
 
 class Reason(StrEnum):

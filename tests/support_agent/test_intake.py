@@ -6,9 +6,10 @@ import pytest
 from django.db import transaction
 
 from agentops.kernel.clock import utcnow
+from agentops.registry.incoming import BadIntake
 from agentops.registry.role import Intake
 from agentops.tenancy.models import Tenant
-from support_agent.intake import BadIntake, load_subject, open_subject, take_subjects, waiting_subjects
+from support_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from support_agent.models import Customer, Ticket
 
 pytestmark = pytest.mark.django_db
