@@ -1,1 +1,55 @@
-"""Systems of record for billing, behind one port."""
+"""The billing system that the tools work on, and who owns a record of it."""
+
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from billing_agent import models
+from billing_agent.connectors.embedded import EmbeddedBilling
+from billing_agent.connectors.port import Billing
+from billing_agent.connectors.reading import by_id_or_number
+
+_BILLING = EmbeddedBilling()
+_Owned = (
+    QuerySet[models.Invoice]
+    | QuerySet[models.Charge]
+    | QuerySet[models.Subscription]
+    | QuerySet[models.Credit]
+    | QuerySet[models.PaymentMethod]
+    | QuerySet[models.Mail]
+    | QuerySet[models.Case]
+)
+
+
+def billing() -> Billing:
+    """Return the system of record."""
+    return _BILLING
+
+
+def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
+    """Return the customer whom a record belongs to, None when there is no such record of somebody in the tenant.
+
+    ``kind`` is ``invoice`` (by id or number), ``charge``, ``subscription``, ``credit``, ``method``, ``mail`` or
+    ``case``. Raises ValueError for any other.
+    """
+    return _rows(tenant_id, kind, record_id).values_list("customer__ref", flat=True).first()
+
+
+def _rows(tenant_id: UUID, kind: str, record_id: str) -> _Owned:
+    match kind:
+        case "invoice":
+            return by_id_or_number(models.Invoice.objects.filter(tenant_id=tenant_id), record_id)
+        case "charge":
+            return models.Charge.objects.filter(tenant_id=tenant_id, ref=record_id)
+        case "subscription":
+            return models.Subscription.objects.filter(tenant_id=tenant_id, ref=record_id)
+        case "credit":
+            return models.Credit.objects.filter(tenant_id=tenant_id, ref=record_id)
+        case "method":
+            return models.PaymentMethod.objects.filter(tenant_id=tenant_id, ref=record_id)
+        case "mail":
+            return models.Mail.objects.filter(tenant_id=tenant_id, ref=record_id)
+        case "case":
+            return models.Case.objects.filter(tenant_id=tenant_id, ref=record_id)
+        case _:
+            raise ValueError(f"the billing system has no records of kind {kind!r} that somebody owns")
