@@ -1,0 +1,63 @@
+"""The billing role: job description, tools, autonomy, budget, and where its work comes from."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.utils.module_loading import import_string
+
+from agentops.kernel.errors import IncidentCode
+from agentops.registry.role import RoleSpec
+from billing_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
+from billing_agent.playbook import Playbook
+from billing_agent.policy import BUDGET, GRANTS, QUEUES
+from billing_agent.processes import PROCESSES
+from billing_agent.prompts import INSTRUCTIONS
+from billing_agent.tools import TOOLS
+from billing_agent.tools.flows import INTENTS
+
+_OWNER_OF = "billing_agent.connectors.owner_of"
+
+
+def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the call that gives the case of a stopped session to a person. ``reason`` is an incident code."""
+    try:
+        words = IncidentCode(reason).words
+    except ValueError:
+        words = reason
+    return "escalate_case", {
+        "reason": words[:300] or "The session was stopped.",
+        "summary": "The session stopped before the case was finished. Its timeline shows what was done and found.",
+    }
+
+
+def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
+    """Return the customer whom a record belongs to, None when there is no such record in the tenant.
+
+    By name and when it is asked, as ``tools.parts.billing`` is.
+    """
+    owner: str | None = import_string(_OWNER_OF)(tenant_id, kind, record_id)
+    return owner
+
+
+ROLE = RoleSpec(
+    name="billing",
+    title="Billing agent",
+    job_description="Works one customer's billing case: explains, puts right what it may, or hands it to a person.",
+    instructions=INSTRUCTIONS,
+    success_metric="Cases that end explained or put right, with books that balance, without a person doing them again.",
+    subject_kind="case",
+    tools=TOOLS,
+    grants=GRANTS,
+    queues=QUEUES,
+    budget=BUDGET,
+    playbook=Playbook,
+    load_subject=load_subject,
+    open_subject=open_subject,
+    waiting_subjects=waiting_subjects,
+    take_subjects=take_subjects,
+    owner_of=owner_of,
+    fallback=hand_over,
+    processes=PROCESSES,
+    intents=INTENTS,
+)
