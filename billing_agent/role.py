@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
-
-from django.utils.module_loading import import_string
 
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.role import RoleSpec
+from billing_agent.connectors import owner_of
 from billing_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from billing_agent.playbook import Playbook
 from billing_agent.policy import BUDGET, GRANTS, QUEUES
@@ -15,8 +13,6 @@ from billing_agent.processes import PROCESSES
 from billing_agent.prompts import INSTRUCTIONS
 from billing_agent.tools import TOOLS
 from billing_agent.tools.flows import INTENTS
-
-_OWNER_OF = "billing_agent.connectors.owner_of"
 
 
 def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
@@ -29,15 +25,6 @@ def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
         "reason": words[:300] or "The session was stopped.",
         "summary": "The session stopped before the case was finished. Its timeline shows what was done and found.",
     }
-
-
-def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
-    """Return the customer whom a record belongs to, None when there is no such record in the tenant.
-
-    By name and when it is asked, as ``tools.parts.billing`` is.
-    """
-    owner: str | None = import_string(_OWNER_OF)(tenant_id, kind, record_id)
-    return owner
 
 
 ROLE = RoleSpec(

@@ -2,14 +2,17 @@
 
 from agentops.kernel.canonical import MAX_INTEGER
 from agentops.kernel.money import Money
-from billing_agent.connectors.effect import Snapshot, conflict, invalid, missing
+from billing_agent.connectors.effect import Snapshot, conflict, invalid, missing, nobody
 from billing_agent.connectors.records import Customer, Invoice, InvoiceStatus, Method
+
+MOST_QUANTITY = 100_000
+"""Of one line or subscription."""
 
 
 def known_customer(snapshot: Snapshot) -> Customer:
     """Return the session's customer, deleted or not. Raises NOT_FOUND."""
     if snapshot.customer is None:
-        raise missing("customer", "customer_id")
+        raise nobody()
     return snapshot.customer
 
 

@@ -58,6 +58,7 @@ class Snapshot:
             "credit": self.credit,
             "template": self.template,
             "mail": self.mail,
+            "case": self.case,
         }
         found = {f"{kind}:{each.ref}": each.version for kind, each in records.items() if each is not None}
         return found | {f"credit:{each.ref}": each.version for each in self.credits}
@@ -188,6 +189,11 @@ class Effect:
 def missing(what: str, field_name: str | None = None) -> ToolFailure:
     """Return the refusal for a record that does not exist, or not for this customer."""
     return ToolFailure(FailureKind.NOT_FOUND, f"There is no such {what} of this customer.", field=field_name)
+
+
+def nobody() -> ToolFailure:
+    """Return the refusal for a call without a known customer."""
+    return ToolFailure(FailureKind.NOT_FOUND, "Nobody with this address is a customer.", field="customer_id")
 
 
 def invalid(message: str, field_name: str | None = None) -> ToolFailure:

@@ -18,7 +18,7 @@ from billing_agent import models
 from billing_agent.connectors import reading
 from billing_agent.connectors.applying import apply
 from billing_agent.connectors.claims import Call, claim, operation_of, record_result
-from billing_agent.connectors.effect import Snapshot, conflict, invalid, missing
+from billing_agent.connectors.effect import Snapshot, conflict, invalid, missing, nobody
 from billing_agent.connectors.port import ApplyCredit, RefundCharge, ReverseCredit, VoidInvoice, Write
 from billing_agent.connectors.records import Account360, Charge, Invoice, Plan, Template
 from billing_agent.connectors.rules import plan
@@ -111,7 +111,7 @@ class EmbeddedBilling:
 def _customer(context: CallContext) -> models.Customer:
     row = reading.customer_row(context.tenant_id, context.customer_id)
     if row is None:
-        raise missing("customer", "customer_id")
+        raise nobody()
     return row
 
 

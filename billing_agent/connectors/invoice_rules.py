@@ -7,6 +7,7 @@ from agentops.kernel.money import Money
 from agentops.registry.preview_parts import Amount
 from agentops.registry.tool import Change, Preview
 from billing_agent.connectors.checks import (
+    MOST_QUANTITY,
     known_customer,
     known_invoice,
     present_customer,
@@ -59,6 +60,8 @@ def _lines(customer: Customer, write: GenerateInvoice) -> tuple[Line, ...]:
         raise invalid("An invoice has at least one item.", "items")
     if any(item.quantity < 1 or item.unit_minor < 1 for item in write.items):
         raise invalid("Each item is at least one, and costs more than nothing.", "items")
+    if any(item.quantity > MOST_QUANTITY for item in write.items):
+        raise invalid(f"Of an item there are at most {MOST_QUANTITY}.", "items")
     lines = tuple(
         taxed_line(item.description, item.quantity, item.unit_minor, customer.rate_bp) for item in write.items
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentops.kernel.money import Money
 from agentops.registry.tool import Change
-from billing_agent.connectors.effect import NewInvoice, Posted, Snapshot, invalid, missing
+from billing_agent.connectors.effect import NewInvoice, Posted, Snapshot, invalid, nobody
 from billing_agent.connectors.posting import Account, EntryKind, posted
 from billing_agent.connectors.records import Credit, Invoice, InvoiceStatus, Line
 from billing_agent.connectors.taxes import line_tax
@@ -62,7 +62,7 @@ def issued(
     """
     customer = snapshot.customer
     if customer is None:
-        raise missing("customer", "customer_id")
+        raise nobody()
     subtotal, tax = sum(line.amount_minor for line in lines), sum(line.tax_minor for line in lines)
     total = subtotal + tax
     if total < 0:

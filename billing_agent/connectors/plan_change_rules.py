@@ -13,7 +13,7 @@ from agentops.kernel.clock import isoformat
 from agentops.kernel.money import Money
 from agentops.registry.preview_parts import Amount, Fields, Part
 from agentops.registry.tool import Change, Preview
-from billing_agent.connectors.checks import known_customer, present_customer, target_of
+from billing_agent.connectors.checks import MOST_QUANTITY, known_customer, present_customer, target_of
 from billing_agent.connectors.effect import Effect, NewCredit, Posted, Snapshot, conflict, invalid, missing
 from billing_agent.connectors.issuing import Issued, issued, taxed_line
 from billing_agent.connectors.periods import Period, Split, period_from, split
@@ -30,7 +30,6 @@ from billing_agent.connectors.subscription_rules import (
 )
 
 PAYMENT_TERM = timedelta(days=14)
-MOST_UNITS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ def plan_change(snapshot: Snapshot, write: ChangePlan) -> Effect:
     require_running(snapshot, subscription)
     require_staying(subscription)
     plan = _sold(snapshot, customer, subscription)
-    if not 1 <= write.quantity <= MOST_UNITS:
-        raise invalid(f"The quantity is at least 1 and at most {MOST_UNITS}.", "quantity")
+    if not 1 <= write.quantity <= MOST_QUANTITY:
+        raise invalid(f"The quantity is at least 1 and at most {MOST_QUANTITY}.", "quantity")
     if 2 * plan.price.minor * write.quantity > MAX_INTEGER:  # With the highest tax, that much is billed.
         raise invalid("That comes to more than any amount that is booked here.", "quantity")
     if (plan.ref, write.quantity) == (subscription.plan.ref, subscription.quantity):
@@ -104,7 +103,11 @@ def plan_drop_change(snapshot: Snapshot, write: DropPlanChange) -> Effect:
             versions=snapshot.versions(),
         ),
         result=result_of(subscription, subscription.status)
-        | {"plan_id": subscription.plan.ref, "former_next_plan_id": upcoming.ref},
+        | {
+            "plan_id": subscription.plan.ref,
+            "quantity": subscription.quantity,
+            "former_next_plan_id": upcoming.ref,
+        },
         subscription={"next_plan": None},
     )
 

@@ -1,6 +1,7 @@
 """Hard writes that bill a customer for something beside subscriptions, and that take an invoice back."""
 
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
+from billing_agent.connectors.checks import MOST_QUANTITY
 from billing_agent.connectors.port import GenerateInvoice, Item, VoidInvoice
 from billing_agent.tools import flows
 from billing_agent.tools.parts import (
@@ -8,7 +9,6 @@ from billing_agent.tools.parts import (
     INVOICE,
     INVOICE_ID,
     MAX_AMOUNT_MINOR,
-    MAX_QUANTITY,
     OUT_CURRENCY,
     OUT_REF,
     OUT_STATUS,
@@ -30,7 +30,7 @@ MOST_DUE_DAYS = 365
 _ITEM = closed(
     {
         "description": text(300, "What is billed, in words that the customer understands."),
-        "quantity": integer("How many.", least=1, most=MAX_QUANTITY),
+        "quantity": integer("How many.", least=1, most=MOST_QUANTITY),
         "unit_minor": integer("The price of one in whole minor units, before tax.", least=1, most=MAX_AMOUNT_MINOR),
     }
 )

@@ -1,8 +1,7 @@
 """Soft writes to the customer: mails from reviewed templates, as drafts or on their way."""
 
-from datetime import timedelta
-
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
+from billing_agent.connectors.mail_rules import RECALL_WINDOW
 from billing_agent.connectors.port import DiscardMail, RecallMail, WriteMail
 from billing_agent.tools import flows
 from billing_agent.tools.parts import (
@@ -19,7 +18,6 @@ from billing_agent.tools.parts import (
     undone_by,
 )
 
-RECALL_WINDOW = timedelta(minutes=10)
 """How long the billing system keeps a mail before it leaves."""
 
 MOST_FIELDS = 40

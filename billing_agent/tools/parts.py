@@ -6,12 +6,11 @@ Amounts are whole minor units with an ISO 4217 code beside them.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.utils.module_loading import import_string
-
 from agentops.kernel.errors import FailureKind
 from agentops.kernel.money import BadMoney, Money
 from agentops.registry.tool import Arguments, CallContext, Preview, Result, ToolFailure, UndoCall
-from billing_agent.connectors.port import Billing, Write
+from billing_agent.connectors import billing
+from billing_agent.connectors.port import Write
 
 Schema = dict[str, Any]
 Build = Callable[[Arguments], Write]
@@ -19,13 +18,10 @@ Undo = Callable[[Arguments, Result], UndoCall | None]
 
 OWNER = "billing"
 MAX_AMOUNT_MINOR = 100_000_000
-MAX_QUANTITY = 100_000
 
 INVOICE = {"invoice_id": "invoice"}
 CHARGE = {"charge_id": "charge"}
 SUBSCRIPTION = {"subscription_id": "subscription"}
-
-_BILLING = "billing_agent.connectors.billing"
 
 
 def text(most: int, words: str = "", *, least: int = 1) -> Schema:
@@ -98,15 +94,6 @@ def money(arguments: Arguments) -> Money:
         return Money(arguments["amount_minor"], arguments["currency"])
     except BadMoney as error:
         raise ToolFailure(FailureKind.VALIDATION, f"{error.message}.", field="currency") from error
-
-
-def billing() -> Billing:
-    """Return the system of record.
-
-    By name and when a call is made: declaring a tool needs no tables.
-    """
-    made: Billing = import_string(_BILLING)()
-    return made
 
 
 def runs(build: Build) -> Callable[[CallContext, Arguments], Result]:

@@ -4,6 +4,7 @@ from datetime import date
 
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import Arguments, DataClass, Result, Tier, ToolFailure, ToolSpec, UndoCall
+from billing_agent.connectors.checks import MOST_QUANTITY
 from billing_agent.connectors.port import (
     CancelSubscription,
     ChangePlan,
@@ -14,7 +15,6 @@ from billing_agent.connectors.port import (
 )
 from billing_agent.tools import flows
 from billing_agent.tools.parts import (
-    MAX_QUANTITY,
     OUT_CURRENCY,
     OUT_REF,
     OUT_STATUS,
@@ -89,8 +89,6 @@ def _change_undone(arguments: Arguments, result: Result) -> UndoCall | None:
 
 
 def _drop_undone(arguments: Arguments, result: Result) -> UndoCall | None:
-    if not result.get("former_next_plan_id") or not result.get("quantity"):
-        return None
     return "change_plan", {
         "subscription_id": arguments["subscription_id"],
         "plan_id": result["former_next_plan_id"],
@@ -113,7 +111,7 @@ CHANGE_PLAN = ToolSpec(
         {
             "subscription_id": SUBSCRIPTION_ID,
             "plan_id": PLAN_ID,
-            "quantity": integer("How many of it afterwards.", least=1, most=MAX_QUANTITY),
+            "quantity": integer("How many of it afterwards.", least=1, most=MOST_QUANTITY),
             "when": choice(NOW, NEXT_PERIOD, words="Whether it changes now or when the period ends."),
         }
     ),
@@ -175,10 +173,7 @@ DROP_PLAN_CHANGE = ToolSpec(
         " is changed back by change_plan."
     ),
     input_schema=closed({"subscription_id": SUBSCRIPTION_ID}),
-    output_schema=closed(
-        {**_BASE, "plan_id": OUT_REF, "quantity": integer(least=1), "former_next_plan_id": OUT_REF},
-        optional=("quantity",),
-    ),
+    output_schema=closed({**_BASE, "plan_id": OUT_REF, "quantity": integer(least=1), "former_next_plan_id": OUT_REF}),
     tier=Tier.WRITE_HARD,
     auth_scope="billing:subscriptions:write",
     data_class=DataClass.FINANCIAL,

@@ -26,7 +26,7 @@ def test_a_case_is_closed_with_a_note_on_top_of_the_former_ones(status: str) -> 
     assert effect.case == {"status": "closed", "note": note}
     assert effect.preview.effect == "Close case case_1 of dana@example.com"
     assert effect.preview.target == "customer:cu_dana"
-    assert effect.preview.versions == {"customer:cu_dana": 4}
+    assert effect.preview.versions == {"customer:cu_dana": 4, "case:case_1": 2}
     assert rows(effect) == [("Status", status, "closed"), ("Note", "Looked into it.", note)]
     assert effect.result == {"case_id": "case_1", "status": "closed", "former_status": status}
 

@@ -335,7 +335,7 @@ def test_yen_are_refunded_in_whole_yen() -> None:
     ("fields", "write", "kind", "words", "field"),
     [
         ({"charge": None}, refund(1), "NOT_FOUND", "There is no such charge of this customer.", "charge_id"),
-        ({"customer": None}, refund(1), "NOT_FOUND", "There is no such customer of this customer.", "customer_id"),
+        ({"customer": None}, refund(1), "NOT_FOUND", "Nobody with this address is a customer.", "customer_id"),
         # Without its invoice nobody knows how much of the refund is tax.
         ({"invoice": None}, refund(1), "NOT_FOUND", "There is no such invoice of this customer.", "invoice_id"),
         (

@@ -109,7 +109,7 @@ def test_yen_have_no_smaller_unit() -> None:
 @pytest.mark.parametrize(
     ("fields", "write", "kind", "words", "field"),
     [
-        ({"customer": None}, UNNAMED, "NOT_FOUND", "There is no such customer of this customer.", "customer_id"),
+        ({"customer": None}, UNNAMED, "NOT_FOUND", "Nobody with this address is a customer.", "customer_id"),
         ({}, NAMED, "NOT_FOUND", "There is no such invoice of this customer.", "invoice_id"),
         (
             {"customer": GONE},

@@ -110,7 +110,7 @@ def test_yen_have_no_smaller_unit() -> None:
 @pytest.mark.parametrize(
     ("fields", "changed", "kind", "words", "field"),
     [
-        ({"customer": None}, {}, "NOT_FOUND", "There is no such customer of this customer.", "customer_id"),
+        ({"customer": None}, {}, "NOT_FOUND", "Nobody with this address is a customer.", "customer_id"),
         (
             {"customer": GONE},
             {},

@@ -84,7 +84,7 @@ def test_a_value_that_looks_like_a_gap_is_text() -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"customer": None}, ("NOT_FOUND", "There is no such customer of this customer.", "customer_id")),
+        ({"customer": None}, ("NOT_FOUND", "Nobody with this address is a customer.", "customer_id")),
         ({"customer": DELETED}, ("CONFLICT", "Dana Ash is deleted; nothing new is begun for them.", "customer_id")),
         ({"customer": customer(email=" ")}, ("CONFLICT", "Dana Ash has no e-mail address that can be used.", None)),
         (

@@ -319,7 +319,6 @@ UNDONE: list[tuple[str, int, dict[str, Any], tuple[str, dict[str, Any]] | None]]
         {"former_next_plan_id": "solo-monthly", "quantity": 1},
         ("change_plan", {**SUBSCRIPTION, "plan_id": "solo-monthly", "quantity": 1, "when": "next_period"}),
     ),
-    ("drop_plan_change", 0, {"former_next_plan_id": "solo-monthly"}, None),
     ("pause_subscription", 0, SUBSCRIPTION, ("resume_subscription", SUBSCRIPTION)),
     ("resume_subscription", 0, SUBSCRIPTION, ("pause_subscription", SUBSCRIPTION)),
     ("cancel_subscription", 0, SUBSCRIPTION, ("keep_subscription", SUBSCRIPTION)),
