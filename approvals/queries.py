@@ -175,33 +175,38 @@ MOST_COUNTED = 1_000
 
 
 def counts(view: View, *, day_began: datetime) -> Counts:
-    """Return the size of each bucket, asked in one question."""
-    turn, others, escalated = (
-        requests_in(view, bucket).order_by("expires_at").values("expires_at")[:MOST_COUNTED]
-        for bucket in (Bucket.TURN, Bucket.OTHERS, Bucket.ESCALATED)
-    )
+    """Return the size of each bucket, asked in one question: what waits is looked at once."""
+    waiting = pending_for(view).annotate(up=_holds(escalated_to(view))).order_by().values("turn", "up", "expires_at")
     decided = requests_in(view, Bucket.DECIDED).filter(closed_at__gte=day_began).order_by("-closed_at")
-    asked = [
-        ("count(*)", turn),
-        ("count(*)", others),
-        ("count(*)", escalated),
-        ("count(*)", decided.values("closed_at")[:MOST_COUNTED]),
-        ("min(expires_at)", others),
-    ]
-    parts, params = zip(*(_part(what, rows) for what, rows in asked), strict=True)
+    waits, of_waits = _sql_of(waiting)
+    done, of_done = _sql_of(decided.values("closed_at")[:MOST_COUNTED])
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(parts)}", [param for some in params for param in some])
-        found = Counts(*cursor.fetchone())
+        cursor.execute(_SIZES.format(done=done, waits=waits), [*of_done, *of_waits])
+        turn, others, escalated, today, due = cursor.fetchone()
+    found = Counts(
+        turn=min(turn, MOST_COUNTED),
+        others=min(others, MOST_COUNTED),
+        escalated=min(escalated, MOST_COUNTED),
+        decided=today,
+        others_next_due=due,
+    )
     remember(view.person, view.tenant_id, found.turn)
     return found
 
 
-def _part(what: str, rows: QuerySet[Any, Any]) -> tuple[str, Sequence[Any]]:
+_SIZES = """
+SELECT count(*) FILTER (WHERE turn), count(*) FILTER (WHERE NOT turn AND NOT up), count(*) FILTER (WHERE up),
+  (SELECT count(*) FROM ({done}) d), min(expires_at) FILTER (WHERE NOT turn AND NOT up)
+FROM ({waits}) w"""
+_NONE = "SELECT false AS turn, false AS up, NULL::timestamptz AS expires_at WHERE false"
+
+
+def _sql_of(rows: QuerySet[Any, Any]) -> tuple[str, Sequence[Any]]:
+    """Return a query as SQL with its parameters; one that can find nothing is not sent by the ORM."""
     try:
-        sql, params = rows.query.sql_with_params()
+        return rows.query.sql_with_params()
     except EmptyResultSet:
-        return ("0" if what == "count(*)" else "NULL"), ()
-    return f"(SELECT {what} FROM ({sql}) counted)", params  # noqa: S608 - built by the ORM
+        return _NONE, ()
 
 
 _KNOWN, _KNOWN_VIEW = "_approvals_turn", "_approvals_view"
@@ -238,6 +243,8 @@ def matching(requests: QuerySet[ApprovalRequest], search: Search, view: View) ->
     conditions += [_amount(limit) for limit in search.amounts]
     conditions += [_MARKED[mark] for mark in search.marks]
     conditions += [_claimed(view, whose) for whose in search.claims]
+    if not conditions:
+        return requests
     return requests.alias(level=_LEVEL, id_tail=Right(Cast("id", TextField()), 10)).filter(*conditions)
 
 

@@ -10,22 +10,17 @@ from approvals.models import ApprovalRequest
 
 MOST = 20
 
-# What they may have in common is the key of a group, so that nothing is compared with everything. A queue belongs to
-# one tenant. Byte by byte sorts fastest.
+# Two joins, each along an index of what waits, instead of one with OR. UNION counts once what is alike in both ways.
+# IS TRUE keeps the planner off the index of deadlines, behind which it expects hardly any row.
 _ALIKE = """
-WITH waiting AS (
-  SELECT r.id, r.queue_id, r.tool, r.asks, common.what
-  FROM approvals_approvalrequest r, unnest(ARRAY[
-    nullif(r.target, '') || ' target', r.session_id || ' session', r.subject_id || ' ' || r.subject_kind || ' subject'
-  ]) common (what)
-  WHERE r.state = 'pending' AND r.expires_at > %(now)s AND common.what IS NOT NULL AND r.tenant_id = ANY (ARRAY(
-    SELECT tenant_id FROM approvals_approvalrequest WHERE id = ANY (%(ids)s)))
-), groups AS MATERIALIZED (
-  SELECT array_agg(id) AS members FROM waiting GROUP BY what COLLATE "C", queue_id, tool COLLATE "C", asks
-  HAVING count(*) > 1
+WITH shown AS MATERIALIZED (
+  SELECT * FROM approvals_approvalrequest WHERE id = ANY (%(ids)s) AND state = 'pending' AND expires_at > %(now)s
 ), alike AS (
-  SELECT DISTINCT a.id, b.id AS other FROM groups, unnest(members) a (id), unnest(members) b (id)
-  WHERE a.id = ANY (%(ids)s) AND a.id <> b.id
+  SELECT a.id, b.id AS other FROM shown a JOIN approvals_approvalrequest b USING (queue_id, tool, target)
+  WHERE b.state = 'pending' AND (b.expires_at > %(now)s) IS TRUE AND b.id <> a.id AND b.asks = a.asks AND a.target <> ''
+  UNION
+  SELECT a.id, b.id FROM shown a JOIN approvals_approvalrequest b USING (queue_id, tool, subject_kind, subject_id)
+  WHERE b.state = 'pending' AND (b.expires_at > %(now)s) IS TRUE AND b.id <> a.id AND b.asks = a.asks
 )"""
 _OTHERS = f"{_ALIKE} SELECT other FROM alike"  # noqa: S608 - constants only
 _COUNTS = f"{_ALIKE} SELECT id, count(*) FROM alike GROUP BY id"  # noqa: S608 - constants only
@@ -34,8 +29,8 @@ _COUNTS = f"{_ALIKE} SELECT id, count(*) FROM alike GROUP BY id"  # noqa: S608 -
 def siblings_of(request: ApprovalRequest, now: datetime | None = None) -> list[ApprovalRequest]:
     """Return the other pending requests that ask the same question, MOST at most, the most urgent first.
 
-    The same: tool, queue and policy rules, and the target, the session or the subject. Of the same queue, so that
-    whoever may see the request may see them.
+    The same: tool, queue and policy rules, and the target or the subject. Of the same queue, so that whoever may see
+    the request may see them. A session has one request at a time.
     """
     if request.state != "pending":
         return []

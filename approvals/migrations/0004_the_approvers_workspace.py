@@ -531,6 +531,20 @@ class Migration(migrations.Migration):
             model_name="approvalrequest",
             index=models.Index(fields=["tenant", "tool", "-closed_at"], name="request_similar"),
         ),
+        migrations.AddIndex(
+            model_name="approvalrequest",
+            index=models.Index(
+                condition=models.Q(("state", "pending")), fields=["queue", "tool", "target"], name="request_alike"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="approvalrequest",
+            index=models.Index(
+                condition=models.Q(("state", "pending")),
+                fields=["queue", "tool", "subject_id"],
+                name="request_about_same",
+            ),
+        ),
         migrations.AddConstraint(
             model_name="approvalrequest",
             constraint=models.CheckConstraint(

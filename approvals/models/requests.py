@@ -160,6 +160,10 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["next_at"], condition=Q(state="pending"), name="request_next"),
             models.Index(fields=["dispatch_at"], condition=Q(dispatch_at__isnull=False), name="request_dispatch"),
             models.Index(fields=["tenant", "tool", "-closed_at"], name="request_similar"),
+            models.Index(fields=["queue", "tool", "target"], condition=Q(state="pending"), name="request_alike"),
+            models.Index(
+                fields=["queue", "tool", "subject_id"], condition=Q(state="pending"), name="request_about_same"
+            ),
         ]
 
     def __str__(self) -> str:
