@@ -20,7 +20,7 @@ from approvals.access import View, turn_of
 from approvals.bulk_rules import Candidate, why_alone
 from approvals.models import ApprovalRequest, Verdict
 from approvals.operations import decide_request
-from approvals.queries import level_of, requests_by_id
+from approvals.queries import requests_by_id
 from approvals.refusals import ChangedSince
 from approvals.routes.assigning import assign, may_assign_to
 from approvals.rows import claimant_of
@@ -134,7 +134,7 @@ def candidate_of(request: ApprovalRequest, *, decidable: bool) -> Candidate:
     return Candidate(
         queue_allows=request.queue.bulk_approve,
         decidable=decidable,
-        level=level_of(request),
+        level=request.level,
         people=request.people,
         moves_money=request.money_minor is not None,
         sends=tool.get("sends", "nowhere"),
@@ -209,7 +209,7 @@ def _exported(one: ApprovalRequest, now: datetime) -> dict[str, Any]:
         "target": one.target,
         "amount_minor": one.money_minor,
         "currency": one.money_currency,
-        "tier": level_of(one),
+        "tier": one.level,
         "queue": one.queue.slug,
         "state": one.state,
         "created": _utc(one.created_at),

@@ -38,6 +38,10 @@ _FLOW = {
 _RATE = {"first_target": Chip("first-time target"), "unusual": Chip("unusually often")}
 
 
+MOST_ALIKE = 20
+"""Requests alike are counted so far."""
+
+
 def chips_of(facts: Mapping[str, Any], *, alike: int = 0) -> tuple[Chip, ...]:
     """Return the chips of a request, the gravest first; what is left out is counted in a last one.
 
@@ -45,7 +49,7 @@ def chips_of(facts: Mapping[str, Any], *, alike: int = 0) -> tuple[Chip, ...]:
     """
     found = [chip for source in _SOURCES for chip in source(facts)]
     if alike > 1:
-        found.append(Chip(f"{alike} alike"))
+        found.append(Chip(f"{alike} alike" if alike <= MOST_ALIKE else f"over {MOST_ALIKE} alike"))
     if len(found) <= MOST_CHIPS:
         return tuple(found)
     return (*found[: MOST_CHIPS - 1], Chip(f"{len(found) - MOST_CHIPS + 1} more"))

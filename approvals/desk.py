@@ -11,7 +11,7 @@ from agentops.console.records import RequestSummary, Waiting
 from agentops.kernel.clock import utcnow
 from approvals.access import view_of
 from approvals.models import ApprovalRequest
-from approvals.queries import MOST_COUNTED, level_of, pending_for, turn_count
+from approvals.queries import MOST_COUNTED, pending_for, turn_count
 
 
 class Desk:
@@ -58,7 +58,7 @@ def _summary(request: ApprovalRequest, *, your_turn: bool = False) -> RequestSum
         position=request.position,
         invocation_id=request.invocation_id,
         effect=request.effect,
-        level=level_of(request),
+        level=request.level,
         queue=request.queue.name,
         state=request.state,
         due=request.expires_at,

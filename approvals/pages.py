@@ -23,7 +23,7 @@ from approvals.page_parts.panel import Answer
 from approvals.page_parts.talk import exchanges
 from approvals.page_parts.words import flat
 from approvals.presenters import Change
-from approvals.queries import events_after, level_of, remember_view, successor_of
+from approvals.queries import events_after, remember_view, successor_of
 from approvals.request_presenters import ChainLink, Neighbours, RequestPage, RequestStatus
 from approvals.rows import name_of
 
@@ -69,7 +69,7 @@ def request_page(reader: Reader, request: ApprovalRequest, view: View, answer: A
         id=request.code,
         title=flat(request.effect),
         effect=reveal(request.effect),
-        tier=Tier(level_of(request)),
+        tier=Tier(request.level),
         tier_reason=next((flat(words) for _, effect, words in request.reasons if effect == "ask"), ""),
         tool=request.tool,
         tool_version=str(request.tool_version),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from babel.numbers import get_currency_precision
@@ -16,7 +16,6 @@ from django.db import connection
 from django.db.models import (
     Case,
     Exists,
-    IntegerField,
     OuterRef,
     Prefetch,
     Q,
@@ -34,7 +33,6 @@ from agentops.kernel.money import CURRENCIES
 from agentops.ledger.bodies import body_of
 from agentops.ledger.models import LedgerEvent, Payload
 from agentops.policy.flow import ROWS
-from agentops.registry.tool import Tier
 from agentops.runtime.ports import ApprovalState
 from agentops.runtime.session import OBSERVED
 from approvals.access import (
@@ -50,13 +48,6 @@ from approvals.models import Act, ActKind, ApprovalRequest, Decision, Verdict
 from approvals.search import AmountLimit, Search
 
 PAGE_SIZE = 30
-
-_LEVEL = Case(
-    When(irreversible=True, then=Value(3)),
-    When(tier=Tier.WRITE_HARD.value, then=Value(2)),
-    default=Value(1),
-    output_field=IntegerField(),
-)
 
 
 class Bucket(StrEnum):
@@ -118,7 +109,7 @@ def pending_for(view: View) -> QuerySet[ApprovalRequest]:
 
 def page_of(view: View, bucket: Bucket, search: Search, after: Cursor | None) -> list[ApprovalRequest]:
     """Return one row more than a page holds, if there are so many: the most urgent first, or the newest decided."""
-    found = matching(requests_in(view, bucket), search, view).annotate(level=_LEVEL)
+    found = matching(requests_in(view, bucket), search, view)
     found = found.select_related("queue", "claimed_by", "assigned_to").prefetch_related(_DECISIONS).only(*_ROW)
     if bucket is Bucket.DECIDED:
         if after is not None:
@@ -144,7 +135,7 @@ def approvals_of(request: ApprovalRequest) -> list[Decision]:
 
 _PEOPLE = ("username", "first_name", "last_name")
 _ROW = (
-    *("id", "tenant_id", "queue_id", "tool", "agent", "target", "effect", "tier", "irreversible", "money_minor"),
+    *("id", "tenant_id", "queue_id", "tool", "agent", "target", "effect", "level", "irreversible", "money_minor"),
     *("money_currency", "created_at", "expires_at", "state", "closed_at", "people", "facts", "digest", "requester"),
     *("claimed_until", "rung", "queue__name", "queue__bulk_approve"),
     *(f"{who}__{name}" for who in ("claimed_by", "assigned_to") for name in _PEOPLE),
@@ -160,14 +151,7 @@ def requests_by_id(view: View, ids: Collection[UUID]) -> list[ApprovalRequest]:
 
 def cursor_of(row: ApprovalRequest) -> Cursor:
     """Return where a page that ends with ``row`` ends."""
-    return Cursor(row.closed_at or row.expires_at, level_of(row), row.pk)
-
-
-def level_of(row: ApprovalRequest) -> Literal[1, 2, 3]:
-    """Return how much a mistake would cost: 1 reversible, 2 consequential, 3 irreversible."""
-    if row.irreversible:
-        return 3
-    return 2 if row.tier == Tier.WRITE_HARD else 1
+    return Cursor(row.closed_at or row.expires_at, row.level, row.pk)
 
 
 MOST_COUNTED = 1_000
@@ -245,7 +229,7 @@ def matching(requests: QuerySet[ApprovalRequest], search: Search, view: View) ->
     conditions += [_claimed(view, whose) for whose in search.claims]
     if not conditions:
         return requests
-    return requests.alias(level=_LEVEL, id_tail=Right(Cast("id", TextField()), 10)).filter(*conditions)
+    return requests.alias(id_tail=Right(Cast("id", TextField()), 10)).filter(*conditions)
 
 
 _SHOWN = ("effect", "target", "tool", "agent", "sender", "subject_id", "subject_title")
@@ -342,7 +326,7 @@ def successor_of(request: ApprovalRequest) -> ApprovalRequest | None:
 
 def by_urgency(requests: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
     """Return pending requests in the order of the queue."""
-    return requests.annotate(level=_LEVEL).order_by("expires_at", "-level", "id")
+    return requests.order_by("expires_at", "-level", "id")
 
 
 _CALLS = ("call.read", "call.read_failed", "call.refused", "call.intended", "call.failed", "call.unknown")

@@ -15,7 +15,7 @@ from approvals.access import View
 from approvals.chips import chips_of, risk_word
 from approvals.models import ApprovalRequest
 from approvals.page_parts.words import flat
-from approvals.queries import Bucket, approvals_of, level_of
+from approvals.queries import Bucket, approvals_of
 from approvals.queue_presenters import Desk, QueueRow
 
 SOON = timedelta(hours=1)
@@ -40,7 +40,7 @@ def row_of(row: ApprovalRequest, bucket: Bucket, view: View, *, alike: int = 0) 
         agent=flat(row.agent),
         target=reveal(row.target),
         amount=amount_words(row),
-        tier=Tier(level_of(row)),
+        tier=Tier(row.level),
         risk=risk_word(row.facts),
         chips=chips_of(row.facts, alike=alike),
         due=row.expires_at,

@@ -19,7 +19,6 @@ from approvals.models import ApprovalRequest
 from approvals.operations import Receipt, decide_request
 from approvals.page_parts.panel import Answer
 from approvals.page_parts.words import must_open
-from approvals.queries import level_of
 
 
 @require_safe
@@ -54,7 +53,7 @@ _VERBS: Mapping[str, Callable[[Sent], HttpResponse]] = {
 
 
 def _verdict(sent: Sent) -> HttpResponse:
-    approval, level = sent.approval, level_of(sent.approval)
+    approval, level = sent.approval, sent.approval.level
     form = DecisionForm(
         sent.http.POST,
         must_open=must_open(approval.preview, approval.arguments),

@@ -12,7 +12,6 @@ from agentops.tenancy.models import Role
 from approvals.insight.exemplars import why_no_exemplar
 from approvals.insight.siblings import siblings_of
 from approvals.models import ApprovalRequest, Exemplar, Regret
-from approvals.queries import level_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class InsightPart:
 
 def insight_of(reader: Reader, request: ApprovalRequest, now: datetime) -> InsightPart:
     """Return the part of one request page. One to five queries. The reader may see the request."""
-    may_rule = Role.ADMIN in reader.roles and level_of(request) < 3
+    may_rule = Role.ADMIN in reader.roles and request.level < 3
     if request.state == ApprovalState.PENDING:
         alike = [
             Sibling(str(one.pk), one.code, reveal(one.effect), one.expires_at) for one in siblings_of(request, now)

@@ -9,10 +9,11 @@ import base64
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Func, Q, Value
+from django.db.models import Case, F, Func, Q, Value, When
 
 from agentops.kernel.ids import new_id
 from agentops.policy.rules import MOST_PEOPLE
+from agentops.registry.tool import Tier
 from agentops.runtime.ports import ApprovalState
 from agentops.tenancy.models import Tenant
 from approvals.duties.walls import A_DECISION_HOLDS, A_DECISION_STAYS
@@ -88,6 +89,12 @@ class ApprovalRequest(models.Model):
     tier = models.CharField(max_length=12)
     reversibility = models.CharField(max_length=200)
     irreversible = models.BooleanField()
+    level = models.GeneratedField(
+        expression=Case(When(irreversible=True, then=3), When(tier=Tier.WRITE_HARD.value, then=2), default=1),
+        output_field=models.SmallIntegerField(),
+        db_persist=True,
+        help_text="What a mistake would cost: 1 reversible, 2 consequential, 3 irreversible.",
+    )
     arguments = models.JSONField()
     preview = models.JSONField()
     effect = models.TextField()
@@ -154,7 +161,9 @@ class ApprovalRequest(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["tenant", "expires_at", "id"], condition=Q(state="pending"), name="request_pending"),
+            models.Index(
+                fields=["tenant", "expires_at", "-level", "id"], condition=Q(state="pending"), name="request_pending"
+            ),
             models.Index(fields=["tenant", "-closed_at", "-id"], condition=~Q(state="pending"), name="request_closed"),
             models.Index(fields=["expires_at"], condition=Q(state="pending"), name="request_due"),
             models.Index(fields=["next_at"], condition=Q(state="pending"), name="request_next"),

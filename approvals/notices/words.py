@@ -10,7 +10,6 @@ from agentops.console.marks import Tier
 from agentops.runtime.ports import ApprovalState
 from approvals.models import ApprovalRequest, Notice
 from approvals.notices.links import link_to, request_address
-from approvals.queries import level_of
 
 _KINDS = {
     Notice.Kind.ASKED: "A request waits for a decision",
@@ -55,7 +54,7 @@ def item_of(notice: Notice, zone: tzinfo, now: datetime) -> Item:
         headline=_KINDS[kind],
         code=request.code,
         tool=plain_line(request.tool),
-        tier=Tier(level_of(request)).word,
+        tier=Tier(request.level).word,
         queue=plain_line(request.queue.name),
         digest=short_digest(request),
         due=local(request.expires_at, zone),

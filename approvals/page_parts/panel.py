@@ -16,7 +16,6 @@ from approvals.duties.rights import names_for
 from approvals.forms import REASONS
 from approvals.models import ApprovalRequest
 from approvals.page_parts.words import must_open
-from approvals.queries import level_of
 from approvals.request_presenters import (
     AssignPart,
     Claim,
@@ -53,7 +52,7 @@ class Answer:
 
 def panel(reader: Reader, request: ApprovalRequest, answer: Answer, view: View) -> DecidePanel:
     """Return the form for somebody who may decide."""
-    level = level_of(request)
+    level = request.level
     what = [request.tool.replace("_", " "), amount_words(request)]
     return DecidePanel(
         digest=request.digest,
