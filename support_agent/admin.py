@@ -3,52 +3,17 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import F, Model, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin, TabularInline
 
 from agentops.kernel.clock import utcnow
-from agentops.tenancy.models import Tenant
-from agentops.tenancy.queries import tenants_of
+from agentops.tenancy.record_admin import ReadInline, RecordAdmin
 from support_agent import models
 from support_agent.connectors.recall import Recall, recall_reply
 from support_agent.connectors.stopping import Stop, payout_words, stop_payout
 
 
-class DeskAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
-    """Shows rows of the person's own tenants. Only the fields in ``editable`` can be changed."""
-
-    editable: tuple[str, ...] = ()
-    list_filter: tuple[Any, ...] = ("tenant",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return rows of the person's tenants; a superuser has no others either."""
-        rows: QuerySet[Any] = super().get_queryset(request).filter(tenant__in=tenants_of(request.user))
-        return rows
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        """Return every field of an existing row that is not in ``editable``."""
-        if obj is None:
-            return ()
-        names = (field.name for field in self.opts.fields)
-        return tuple(name for name in names if name not in self.editable)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Rows come from the desk itself."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Rows stay."""
-        return False
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save, and move the version so that a decision made on the former state does not go through."""
-        super().save_model(request, obj, form, change)
-        if change and hasattr(obj, "version"):
-            type(obj).objects.filter(pk=obj.pk).update(version=F("version") + 1)
-
-
-class PayoutAdmin(DeskAdmin):
+class PayoutAdmin(RecordAdmin):
     """Rows that stand for money on its way out, which a person can stop until it is paid out."""
 
     def stop_and_say(self, request: HttpRequest, row: Model, operation: models.DeskOperation | None) -> None:
@@ -72,21 +37,6 @@ _STOP_WORDS = {
     Stop.SPENT: "The {what} cannot be stopped: the gift card no longer holds that much.",
     Stop.NOT_A_PAYOUT: "{what} is neither a refund nor a credit that was given on a ticket, so it cannot be stopped.",
 }
-
-
-class ReadInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
-    """Rows that belong to another row, to be read."""
-
-    extra = 0
-    can_delete = False
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nothing is added here."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nothing is changed here."""
-        return False
 
 
 class MethodInline(ReadInline):
@@ -132,7 +82,7 @@ class MessageInline(ReadInline):
 
 
 @admin.register(models.Customer)
-class CustomerAdmin(DeskAdmin):
+class CustomerAdmin(RecordAdmin):
     """Customers; contact details can be corrected."""
 
     editable = ("first_name", "last_name", "email", "address1", "address2", "city", "state", "country", "zip")
@@ -143,7 +93,7 @@ class CustomerAdmin(DeskAdmin):
 
 
 @admin.register(models.PaymentMethod)
-class PaymentMethodAdmin(DeskAdmin):
+class PaymentMethodAdmin(RecordAdmin):
     """Payment methods, to be read."""
 
     list_display = ("ref", "customer", "kind", "last_four", "balance_minor", "currency")
@@ -153,7 +103,7 @@ class PaymentMethodAdmin(DeskAdmin):
 
 
 @admin.register(models.Product)
-class ProductAdmin(DeskAdmin):
+class ProductAdmin(RecordAdmin):
     """Products; the name can be changed."""
 
     editable = ("name",)
@@ -163,7 +113,7 @@ class ProductAdmin(DeskAdmin):
 
 
 @admin.register(models.Variant)
-class VariantAdmin(DeskAdmin):
+class VariantAdmin(RecordAdmin):
     """Variants; price and availability can be changed."""
 
     editable = ("price_minor", "available")
@@ -174,7 +124,7 @@ class VariantAdmin(DeskAdmin):
 
 
 @admin.register(models.Order)
-class OrderAdmin(DeskAdmin):
+class OrderAdmin(RecordAdmin):
     """Orders with lines, payment history and parcels, to be read."""
 
     list_display = ("ref", "customer", "status", "currency", "placed_at")
@@ -185,7 +135,7 @@ class OrderAdmin(DeskAdmin):
 
 
 @admin.register(models.OrderLine)
-class OrderLineAdmin(DeskAdmin):
+class OrderLineAdmin(RecordAdmin):
     """Order lines, to be read."""
 
     list_display = ("order", "number", "name", "variant_ref", "price_minor")
@@ -194,7 +144,7 @@ class OrderLineAdmin(DeskAdmin):
 
 
 @admin.register(models.Fulfilment)
-class FulfilmentAdmin(DeskAdmin):
+class FulfilmentAdmin(RecordAdmin):
     """Parcels, to be read."""
 
     list_display = ("order", "tracking_ids", "variant_refs")
@@ -224,7 +174,7 @@ class PaymentAdmin(PayoutAdmin):
 
 
 @admin.register(models.Ticket)
-class TicketAdmin(DeskAdmin):
+class TicketAdmin(RecordAdmin):
     """Tickets; a person can set the status."""
 
     editable = ("status",)
@@ -241,7 +191,7 @@ class TicketAdmin(DeskAdmin):
 
 
 @admin.register(models.TicketMessage)
-class TicketMessageAdmin(DeskAdmin):
+class TicketMessageAdmin(RecordAdmin):
     """Drafts, replies and notes. Drafts can be deleted, replies recalled while they have not left."""
 
     list_display = ("ticket", "kind", "created_at", "release_at", "recalled_at")
@@ -278,27 +228,18 @@ _RECALL_WORDS = {
 
 
 @admin.register(models.Article)
-class ArticleAdmin(DeskAdmin):
+class ArticleAdmin(RecordAdmin):
     """The knowledge base, written by staff."""
 
+    by_hand = True
     editable = ("title", "body")
     fields = ("tenant", "ref", "title", "body")
     list_display = ("ref", "title")
     search_fields = ("ref", "title", "body")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return whether the person may write articles."""
-        return request.user.has_perm("support_agent.add_article")
-
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         """Return whether the person may delete articles."""
         return request.user.has_perm("support_agent.delete_article")
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer the person's own tenants."""
-        if db_field.name == "tenant":
-            kwargs["queryset"] = Tenant.objects.filter(pk__in=[tenant.pk for tenant in tenants_of(request.user)])
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
 
 @admin.register(models.DeskOperation)

@@ -65,6 +65,7 @@ class MailTemplate(Record):
     name = models.CharField(max_length=200)
     subject = models.CharField(max_length=200)
     body = models.TextField(max_length=10_000)
+    changed_by = models.CharField(max_length=150, blank=True, help_text="Who wrote it as it is.")
     reviewed_by = models.CharField(max_length=150, blank=True)
     reviewed_at = models.DateTimeField(null=True, blank=True)
 
@@ -75,6 +76,9 @@ class MailTemplate(Record):
                 condition=Q(reviewed_by="", reviewed_at__isnull=True)
                 | (~Q(reviewed_by="") & Q(reviewed_at__isnull=False)),
                 name="a_review_has_a_person_and_a_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(reviewed_by="") | ~Q(reviewed_by=F("changed_by")), name="nobody_reviews_their_own_template"
             ),
         ]
 
