@@ -9,25 +9,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.postgres.expressions import ArraySubquery
+from django.db import connection
 from django.db.models import CharField, Exists, Func, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Cast
 from guardian.models import GroupObjectPermission, UserObjectPermission
 
 from agentops.kernel.clock import utcnow
 from agentops.tenancy.models import Membership
-from approvals.duties.walls import mailbox_at
+from approvals.duties.walls import mailbox, mailbox_at
 from approvals.models import (
     Act,
     ActKind,
     ApprovalQueue,
     ApprovalRequest,
     Decision,
-    Delegation,
     Exclusion,
-    OnCallShift,
     Rung,
 )
 
@@ -80,23 +78,59 @@ class View:
 
 def rights_of(person: User) -> Rights:
     """Return the rights of a person, all of them in tenants that they belong to."""
+    return _rights({queue: rights for queue, rights, *_ in _read(person, None, utcnow())})
+
+
+# Written out, since every page asks it, and putting it together took longer than answering it.
+_QUEUES = f"""
+SELECT q.id,
+  ARRAY(
+    SELECT p.codename FROM guardian_userobjectpermission h JOIN auth_permission p ON p.id = h.permission_id
+    WHERE h.user_id = %(person)s AND h.content_type_id = %(kind)s AND h.object_pk = q.id::text
+    UNION
+    SELECT p.codename FROM auth_user_groups g JOIN guardian_groupobjectpermission h ON h.group_id = g.group_id
+    JOIN auth_permission p ON p.id = h.permission_id
+    WHERE g.user_id = %(person)s AND h.content_type_id = %(kind)s AND h.object_pk = q.id::text),
+  (SELECT min(r.place) FROM approvals_rung r WHERE r.queue_id = q.id AND (
+    r.person_id = %(person)s
+    OR r.group_id IN (SELECT g.group_id FROM auth_user_groups g WHERE g.user_id = %(person)s)
+    OR (r.kind = %(on_call)s AND EXISTS (
+      SELECT 1 FROM approvals_oncallshift s WHERE s.tenant_id = q.tenant_id AND s.person_id = %(person)s
+        AND s.begins <= %(now)s AND s.ends > %(now)s)))),
+  ARRAY(
+    SELECT d.giver_id FROM approvals_delegation d
+    WHERE d.taker_id = %(person)s AND d.tenant_id = q.tenant_id AND (d.queue_id IS NULL OR d.queue_id = q.id)
+      AND d.begins <= %(now)s AND d.ends > %(now)s AND d.revoked_at IS NULL
+    ORDER BY d.begins, d.id),
+  ARRAY(
+    SELECT u.id FROM auth_user u
+    WHERE {mailbox("u")} = (SELECT {mailbox("me")} FROM auth_user me WHERE me.id = %(person)s))
+FROM approvals_approvalqueue q
+WHERE (%(tenant)s::uuid IS NULL OR q.tenant_id = %(tenant)s::uuid)
+  AND EXISTS (SELECT 1 FROM agentops_membership m WHERE m.tenant_id = q.tenant_id AND m.user_id = %(person)s)
+ORDER BY q.id"""  # noqa: S608 - constants only
+_Queue = tuple[int, list[str], int | None, list[int], list[int]]
+
+
+def _read(person: User, tenant_id: UUID | None, now: datetime) -> list[_Queue]:
+    """Return the queues of tenants that the person belongs to, of one when it is named, and none for who is not active.
+
+    With each: their rights in it, the lowest step of its ladder on which they are called, who delegated it to them,
+    and, with each again, the accounts that have their mailbox.
+    """
     if not person.is_active:
-        return Rights()
-    queues = ApprovalQueue.objects.filter(_member(person)).order_by("pk")
-    held = {pk: {*own, *by_group} for pk, own, by_group in queues.values_list("pk", *_names_of_rights(person))}
-    return _rights(held)
-
-
-def _member(person: User) -> Q:
-    return Q(Exists(Membership.objects.filter(tenant=OuterRef("tenant"), user=person)))
-
-
-def _names_of_rights(person: User) -> tuple[ArraySubquery, ArraySubquery]:
-    """Return, for a query of queues, the names of the rights that a person has by themselves and by their groups."""
-    here = {"content_type": _kind(), "object_pk": Cast(OuterRef("pk"), CharField())}
-    own = UserObjectPermission.objects.filter(user=person, **here)
-    by_group = GroupObjectPermission.objects.filter(group__user=person, **here)
-    return ArraySubquery(own.values("permission__codename")), ArraySubquery(by_group.values("permission__codename"))
+        return []
+    given = {
+        "person": person.pk,
+        "tenant": tenant_id,
+        "now": now,
+        "kind": _kind().pk,
+        "on_call": Rung.Kind.ON_CALL.value,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_QUEUES, given)
+        found: list[_Queue] = cursor.fetchall()
+    return found
 
 
 def _kind() -> ContentType:
@@ -113,11 +147,9 @@ def _rights(held: Mapping[int, Collection[str]]) -> Rights:
 
 def view_of(person: User, tenant_id: UUID, now: datetime) -> View:
     """Return whose queue is read, with all that decides what is in it."""
-    queues = ApprovalQueue.objects.filter(_member(person), tenant_id=tenant_id).order_by("pk")
-    asked = (*_names_of_rights(person), _rung_of(person, tenant_id, now), _givers(person, now), _accounts(person.pk))
-    found = list(queues.values_list("pk", *asked)) if person.is_active else []
-    rights = _rights({pk: {*own, *by_group} for pk, own, by_group, *_ in found})
-    givers = _who_may({pk: keys for pk, _, _, _, keys, _ in found if keys}, tenant_id)
+    found = _read(person, tenant_id, now)
+    rights = _rights({queue: names for queue, names, *_ in found})
+    givers = _who_may({queue: keys for queue, _, _, keys, _ in found if keys}, tenant_id)
     same = {each.pk: vars(each)["accounts"] for people in givers.values() for each in people}
     same[person.pk] = found[0][-1] if found else []
     return View(
@@ -128,33 +160,19 @@ def view_of(person: User, tenant_id: UUID, now: datetime) -> View:
         seen=rights.see | frozenset(givers),
         manages=rights.manage,
         givers=givers,
-        rungs={pk: place for pk, _, _, place, _, _ in found if place is not None},
+        rungs={queue: place for queue, _, place, _, _ in found if place is not None},
         accounts={pk: frozenset([pk, *keys]) for pk, keys in same.items()},
     )
 
 
-def _accounts(person: int | OuterRef) -> ArraySubquery:
-    """Return, for a query, the keys of the accounts with a person's mailbox; none for whoever has none."""
-    theirs = User.objects.filter(pk=person).values(mailbox=_MAILBOX)
+def _accounts() -> ArraySubquery:
+    """Return, for a query of people, the keys of the accounts with each one's mailbox; none for whoever has none."""
+    theirs = User.objects.filter(pk=OuterRef(OuterRef("pk"))).values(mailbox=_MAILBOX)
     return ArraySubquery(User.objects.alias(mailbox=_MAILBOX).filter(mailbox=Subquery(theirs)).values("pk"))
 
 
 # The same words as in the index, so that it is used.
 _MAILBOX = Func("email", template=mailbox_at("%(expressions)s"), output_field=CharField())
-
-
-def _rung_of(person: User, tenant_id: UUID, now: datetime) -> Subquery:
-    on_call = OnCallShift.objects.filter(tenant_id=tenant_id, person=person, begins__lte=now, ends__gt=now)
-    groups = Exists(Group.objects.filter(pk=OuterRef("group"), user=person))
-    called = Q(person=person) | Q(groups) | (Q(kind=Rung.Kind.ON_CALL) & Q(Exists(on_call)))
-    return Subquery(Rung.objects.filter(called, queue=OuterRef("pk")).order_by("place").values("place")[:1])
-
-
-def _givers(person: User, now: datetime) -> ArraySubquery:
-    here = Q(queue=None) | Q(queue=OuterRef("pk"))
-    lasting = Q(begins__lte=now, ends__gt=now, revoked_at=None)
-    given = Delegation.objects.filter(lasting, here, tenant=OuterRef("tenant"), taker=person)
-    return ArraySubquery(given.order_by("begins", "pk").values("giver_id"))
 
 
 def _who_may(given: Mapping[int, Sequence[int]], tenant_id: UUID) -> dict[int, list[User]]:
@@ -169,7 +187,7 @@ def _who_may(given: Mapping[int, Sequence[int]], tenant_id: UUID) -> dict[int, l
     asked = {
         "own": ArraySubquery(own),
         "by_group": ArraySubquery(by_group),
-        "accounts": _accounts(OuterRef(OuterRef("pk"))),
+        "accounts": _accounts(),
     }
     found = {each.pk: each for each in people.annotate(**asked)}
     may = {pk: {*vars(each)["own"], *vars(each)["by_group"]} for pk, each in found.items()}
