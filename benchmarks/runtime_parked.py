@@ -119,7 +119,7 @@ _SUBJECT = "'write-1-copy-' || made.id"
 def _copy(server: psycopg.Connection[Any], template: Model, which: str, **changed: str) -> None:
     """Copy a row once for each row of ``made`` that ``which`` holds for, with other SQL for the ``changed`` columns."""
     meta = template._meta  # noqa: SLF001 - Django's public interface to a model
-    columns = [field.column for field in meta.concrete_fields]
+    columns = [field.column for field in meta.concrete_fields if not field.generated]
     values = [changed.get(str(name), f't."{name}"') for name in columns]
     names = ", ".join(f'"{name}"' for name in columns)
     server.execute(
