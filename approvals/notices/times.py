@@ -46,11 +46,11 @@ def quiet_end(now: datetime, habits: Habits) -> datetime:
     today = now.astimezone(habits.zone).date()
     ends = [
         _clock_reaches(datetime.combine(day, habits.quiet_to, habits.zone).replace(fold=fold))
-        for day in (today, today + timedelta(days=1))
+        for day in (today, today + timedelta(days=1), today + timedelta(days=2))
         for fold in (0, 1)
     ]
-    # A clock that is set forward can jump out of the quiet hours, or over their end.
-    return min(end for end in ends if end > now)
+    # A clock that is set forward can jump out of the quiet hours, over their end, or over all that is not quiet.
+    return min(end for end in ends if end > now and not is_quiet(end, habits))
 
 
 def is_quiet(now: datetime, habits: Habits) -> bool:

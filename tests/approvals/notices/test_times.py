@@ -4,7 +4,7 @@ from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from approvals.notices.times import Habits, due_at, is_quiet, quiet_end, wait_after
@@ -92,6 +92,8 @@ def test_quiet_end_is_the_first_minute_outside(zone: str, now: datetime, begins:
     begins=st.integers(0, 23),
     ends=st.sampled_from([time(1, 30), time(1, 45), time(2), time(2, 15), time(2, 30), time(3), time(3, 10)]),
 )
+@example(zone="Europe/Vienna", day="2026-03-29", minute=0, begins=3, ends=time(2))
+@example(zone="Europe/Vienna", day="2026-03-28", minute=600, begins=3, ends=time(2))
 def test_quiet_end_on_days_on_which_clocks_are_set(zone: str, day: str, minute: int, begins: int, ends: time) -> None:
     now = at(day) + minute * MINUTE
     habits = Habits(ZoneInfo(zone), time(begins), ends)
