@@ -49,7 +49,7 @@ def test_web_and_two_workers_leave_the_same_books(undisturbed: dict[str, Rows], 
 
 def decide_listed(visitor: Visitor, shop: Shop) -> None:
     """Open every request that the queue lists, and send its form; what takes two people they decide elsewhere."""
-    for pk in re.findall(r'<a href="/approvals/([0-9a-f-]{36})/" data-open', visitor.get("/approvals/")):
+    for pk in re.findall(r'<a href="/approvals/([0-9a-f-]{36})/"[^>]*data-open', visitor.get("/approvals/")):
         path = f"/approvals/{pk}/"
         page = visitor.get(path)
         request = ApprovalRequest.objects.get(pk=pk)
