@@ -115,8 +115,7 @@ def decide_request(  # noqa: PLR0913 - what a person says when deciding, each by
         require_shown(request, digest)
         if facts.earlier[0]:
             raise AlreadyDecided("You have decided this already, in another way.")
-        intact = is_intact(request)
-        if intact:
+        if is_intact(request):
             _require_complete(request, cast)
             said = _said(person, on_behalf_of if cast.behalf_id else None, cast, cast.reason, reason_code)
             return _record(request, facts, cast, said, now=now)
