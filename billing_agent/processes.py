@@ -6,35 +6,27 @@ about several invoices and subscriptions, so no step bars the next one; what bar
 Taking something back is no step: it must be possible wherever a process stands, and after it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from agentops.registry.planner import ObservationStatus
-from agentops.registry.process import Edge, ProcessFacts, ProcessSpec
+from agentops.registry.process import Edge, ProcessFacts, ProcessSpec, outcomes_known
 
 _ACCOUNT_FIRST = "The customer was not looked up in this session; call lookup_customer_360 first."
 
 
-def _told(facts: ProcessFacts, tool: str) -> Iterator[Mapping[str, Any]]:
-    """Yield what the successful calls of ``tool`` returned, the latest first."""
-    for seen in reversed(facts.history):
-        if seen.tool == tool and seen.status is ObservationStatus.OK:
-            yield seen.result
-
-
 def _account(facts: ProcessFacts) -> Mapping[str, Any] | None:
-    return next(_told(facts, "lookup_customer_360"), None)
+    return next(facts.told("lookup_customer_360"), None)
 
 
 def _invoice(facts: ProcessFacts, invoice_id: str) -> Mapping[str, Any] | None:
     """Return the invoice as it was explained last, None when it was not."""
-    return next((told for told in _told(facts, "explain_invoice") if told["invoice_id"] == invoice_id), None)
+    return next((told for told in facts.told("explain_invoice") if told["invoice_id"] == invoice_id), None)
 
 
 def refundable(facts: ProcessFacts) -> str:
     """Require that the charge's invoice was explained, and that so much of the charge can still go back."""
     charge_id = facts.arguments["charge_id"]
-    charges = (charge for told in _told(facts, "explain_invoice") for charge in told["charges"])
+    charges = (charge for told in facts.told("explain_invoice") for charge in told["charges"])
     charge = next((charge for charge in charges if charge["charge_id"] == charge_id), None)
     if charge is None:
         return f"No invoice with charge {charge_id} was looked up; call explain_invoice before money goes back."
@@ -66,7 +58,7 @@ def chargeable(facts: ProcessFacts) -> str:
         return _ACCOUNT_FIRST
     if invoice is None:
         return f"Invoice {invoice_id} was not looked up; call explain_invoice before it is charged."
-    for tried in _told(facts, "retry_charge"):
+    for tried in facts.told("retry_charge"):
         if tried["invoice_id"] == invoice_id and tried["status"] == "succeeded":
             return f"Invoice {invoice_id} was charged in this session."
         if (tried["invoice_id"], tried["payment_method_id"]) == (invoice_id, method_id):
@@ -92,20 +84,12 @@ def billable(facts: ProcessFacts) -> str:
     return ""
 
 
-def outcomes_known(facts: ProcessFacts) -> str:
-    """Require that every write came to a known end, or that a person has the case."""
-    unknown = [seen.tool for seen in facts.history if seen.status is ObservationStatus.UNKNOWN]
-    if unknown and next(_told(facts, "escalate_case"), None) is None:
-        return f"Nobody knows yet what became of {unknown[-1]}; hand the case over before the customer is told."
-    return ""
-
-
 def subscribed(facts: ProcessFacts) -> str:
     """Require that the customer was looked up and has that subscription, which was not ended in this session."""
     subscription_id, account = facts.arguments["subscription_id"], _account(facts)
     if account is None:
         return _ACCOUNT_FIRST
-    if any(told["subscription_id"] == subscription_id for told in _told(facts, "end_subscription_now")):
+    if any(told["subscription_id"] == subscription_id for told in facts.told("end_subscription_now")):
         return f"Subscription {subscription_id} was ended in this session."
     found = (each for each in account["subscriptions"] if each["subscription_id"] == subscription_id)
     subscription = next(found, None)
@@ -119,7 +103,7 @@ def subscribed(facts: ProcessFacts) -> str:
 def sold(facts: ProcessFacts) -> str:
     """Require a subscription that can be changed, and a plan that was listed as sold."""
     plan_id = facts.arguments["plan_id"]
-    plans = next(_told(facts, "list_plans"), None)
+    plans = next(facts.told("list_plans"), None)
     if plans is None:
         return "The plans were not looked up in this session; call list_plans before a plan is sold."
     if plan_id not in {plan["plan_id"] for plan in plans["plans"]}:
@@ -129,6 +113,7 @@ def sold(facts: ProcessFacts) -> str:
 
 _REFUND_WORDS = "the charge was looked up and shows that much"
 _CREDIT_WORDS = "the customer was looked up, and the invoice that is named"
+_KNOWN = outcomes_known("escalate_case", "case")
 _KNOWN_WORDS = "every outcome is known, or a person has the case"
 _CHARGE_WORDS = "the invoice was looked up, is open and shows exactly that much"
 _BILL_WORDS = "the customer was looked up and is billed in that currency"
@@ -146,9 +131,9 @@ REFUND = ProcessSpec(
         Edge("credit", "asked", "given", "apply_credit", creditable, _CREDIT_WORDS),
         Edge("refund again", "given", "given", "refund_charge", refundable, _REFUND_WORDS),
         Edge("credit as well", "given", "given", "apply_credit", creditable, _CREDIT_WORDS),
-        Edge("tell", "given", "told", "send_email", outcomes_known, _KNOWN_WORDS),
-        Edge("mail without money", "asked", "told", "send_email", outcomes_known, _KNOWN_WORDS),
-        Edge("tell more", "told", "told", "send_email", outcomes_known, _KNOWN_WORDS),
+        Edge("tell", "given", "told", "send_email", _KNOWN, _KNOWN_WORDS),
+        Edge("mail without money", "asked", "told", "send_email", _KNOWN, _KNOWN_WORDS),
+        Edge("tell more", "told", "told", "send_email", _KNOWN, _KNOWN_WORDS),
         Edge("refund after the mail", "told", "given", "refund_charge", refundable, _REFUND_WORDS),
         Edge("credit after the mail", "told", "given", "apply_credit", creditable, _CREDIT_WORDS),
     ),

@@ -6,28 +6,20 @@ about several orders, so no step bars the next order; what bars a second step on
 Taking something back is no step: it must be possible wherever a process stands, and after it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from agentops.registry.planner import ObservationStatus
-from agentops.registry.process import Edge, Guard, ProcessFacts, ProcessSpec
+from agentops.registry.process import Edge, Guard, ProcessFacts, ProcessSpec, outcomes_known
 
 _SETTLES_ITEMS = frozenset(
     {"change_order_items", "cancel_pending_order", "return_delivered_items", "exchange_delivered_items"}
 )
 
 
-def _told(facts: ProcessFacts, tool: str) -> Iterator[Mapping[str, Any]]:
-    """Yield what the successful calls of ``tool`` returned, the latest first."""
-    for seen in reversed(facts.history):
-        if seen.tool == tool and seen.status is ObservationStatus.OK:
-            yield seen.result
-
-
 def _order_seen(facts: ProcessFacts) -> Mapping[str, Any] | None:
     """Return the order that the arguments name, as the session looked it up last."""
     order_id = facts.arguments["order_id"]
-    return next((told for told in _told(facts, "lookup_order") if told["order_id"] == order_id), None)
+    return next((told for told in facts.told("lookup_order") if told["order_id"] == order_id), None)
 
 
 def refundable(facts: ProcessFacts) -> str:
@@ -44,20 +36,12 @@ def refundable(facts: ProcessFacts) -> str:
 
 def own_gift_card(facts: ProcessFacts) -> str:
     """Require that the customer was looked up and has that gift card."""
-    customer = next(_told(facts, "lookup_customer"), None)
+    customer = next(facts.told("lookup_customer"), None)
     if customer is None:
         return "The customer was not looked up in this session; look the customer up before a credit."
     cards = {method["payment_method_id"] for method in customer["payment_methods"] if method["kind"] == "gift_card"}
     if facts.arguments["payment_method_id"] not in cards:
         return "The look-up of the customer does not show that gift card."
-    return ""
-
-
-def outcomes_known(facts: ProcessFacts) -> str:
-    """Require that every write came to a known end, or that a person has the ticket."""
-    unknown = [seen.tool for seen in facts.history if seen.status is ObservationStatus.UNKNOWN]
-    if unknown and next(_told(facts, "escalate_ticket"), None) is None:
-        return f"Nobody knows yet what became of {unknown[-1]}; hand the ticket over before the customer is told."
     return ""
 
 
@@ -70,7 +54,7 @@ def _requires(state: str, done: str) -> Guard:
     def guard(facts: ProcessFacts) -> str:
         order_id, order = facts.arguments["order_id"], _order_seen(facts)
         for tool in _SETTLES_ITEMS:
-            if any(told["order_id"] == order_id for told in _told(facts, tool)):
+            if any(told["order_id"] == order_id for told in facts.told(tool)):
                 return f"Order {order_id} was settled by {tool} in this session; nothing more can be {done}."
         if order is not None and order["status"] != state:
             return f"Order {order_id} is {order['status']}; only a {state} order can be {done}."
@@ -84,6 +68,7 @@ _CANCELLABLE = _requires("pending", "cancelled")
 _RETURNABLE = _requires("delivered", "returned or exchanged")
 _REFUNDABLE_WORDS = "the order was looked up and shows that much"
 _CARD_WORDS = "the customer was looked up and has the card"
+_KNOWN = outcomes_known("escalate_ticket", "ticket")
 _KNOWN_WORDS = "every outcome is known, or a person has the ticket"
 _PENDING_WORDS = "as far as was seen the order is pending and not settled"
 _DELIVERED_WORDS = "as far as was seen the order is delivered and not settled"
@@ -99,9 +84,9 @@ REFUND = ProcessSpec(
         Edge("credit", "asked", "refunded", "issue_credit", own_gift_card, _CARD_WORDS),
         Edge("refund again", "refunded", "refunded", "issue_refund", refundable, _REFUNDABLE_WORDS),
         Edge("credit as well", "refunded", "refunded", "issue_credit", own_gift_card, _CARD_WORDS),
-        Edge("tell", "refunded", "told", "send_reply", outcomes_known, _KNOWN_WORDS),
-        Edge("answer without money", "asked", "told", "send_reply", outcomes_known, _KNOWN_WORDS),
-        Edge("tell more", "told", "told", "send_reply", outcomes_known, _KNOWN_WORDS),
+        Edge("tell", "refunded", "told", "send_reply", _KNOWN, _KNOWN_WORDS),
+        Edge("answer without money", "asked", "told", "send_reply", _KNOWN, _KNOWN_WORDS),
+        Edge("tell more", "told", "told", "send_reply", _KNOWN, _KNOWN_WORDS),
         Edge("refund after the answer", "told", "refunded", "issue_refund", refundable, _REFUNDABLE_WORDS),
         Edge("credit after the answer", "told", "refunded", "issue_credit", own_gift_card, _CARD_WORDS),
     ),

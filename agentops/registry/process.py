@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentops.registry.planner import Observation
+from agentops.registry.planner import Observation, ObservationStatus
 
 Guard = Callable[["ProcessFacts"], str]
 """Returns "" when the step may be taken, otherwise why not, as a sentence for the planner and for a person."""
@@ -20,6 +20,24 @@ class ProcessFacts:
 
     arguments: Mapping[str, Any]
     history: Sequence[Observation]
+
+    def told(self, tool: str) -> Iterator[Mapping[str, Any]]:
+        """Yield what the successful calls of ``tool`` returned, the latest first."""
+        for seen in reversed(self.history):
+            if seen.tool == tool and seen.status is ObservationStatus.OK:
+                yield seen.result
+
+
+def outcomes_known(hand_over: str, work: str) -> Guard:
+    """Return the guard that every write came to a known end, or that ``hand_over`` gave the ``work`` to a person."""
+
+    def guard(facts: ProcessFacts) -> str:
+        unknown = [seen.tool for seen in facts.history if seen.status is ObservationStatus.UNKNOWN]
+        if unknown and next(facts.told(hand_over), None) is None:
+            return f"Nobody knows yet what became of {unknown[-1]}; hand the {work} over before the customer is told."
+        return ""
+
+    return guard
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.models import F, Manager
 
 from billing_agent import models
+from billing_agent.connectors.checks import MOST_QUANTITY
 from billing_agent.connectors.claims import Call
 from billing_agent.connectors.effect import (
     Effect,
@@ -25,8 +26,6 @@ from billing_agent.connectors.records import InvoiceStatus, Line
 from billing_agent.models.base import Record
 
 Row = TypeVar("Row", bound=Record)
-# The column's largest number. The driver writes a larger one as another number instead of refusing it.
-MOST_OF_ONE_LINE = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -163,8 +162,9 @@ def _draft(
 
 
 def _line(call: Call, invoice: models.Invoice, number: int, line: Line) -> models.InvoiceLine:
-    if line.quantity > MOST_OF_ONE_LINE:
-        raise invalid(f"A line is for at most {MOST_OF_ONE_LINE:,} of something.", "items")
+    if line.quantity > MOST_QUANTITY:
+        # The driver writes what no column holds as another number, instead of refusing it.
+        raise invalid(f"A line is for at most {MOST_QUANTITY} of something.", "items")
     start, end = line.period or (None, None)
     return models.InvoiceLine(
         tenant_id=call.tenant_id,

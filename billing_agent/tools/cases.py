@@ -1,9 +1,10 @@
 """Soft writes to the case itself: it is done, it is not done after all, or it goes to a person."""
 
+from agentops.registry.declare import OUT_REF, closed, text
 from agentops.registry.tool import Arguments, DataClass, Result, Tier, ToolSpec, UndoCall
 from billing_agent.connectors.port import CloseCase, EscalateCase, ReopenCase
 from billing_agent.tools import flows
-from billing_agent.tools.parts import OUT_REF, OUT_STATUS, OWNER, closed, previews, reconcile, runs, text
+from billing_agent.tools.parts import OUT_STATUS, OWNER, previews, reconcile, runs
 
 MOST_NOTE = 2_000
 MOST_REASON = 300

@@ -1,30 +1,22 @@
 """Hard writes that move money over a payment method: another attempt to charge an invoice, and refunds."""
 
+from agentops.registry.declare import AMOUNT, CURRENCY, OUT_CURRENCY, OUT_REF, choice, closed, integer, money, text
 from agentops.registry.tool import Arguments, DataClass, LatencyClass, Result, Tier, ToolSpec, UndoCall
 from billing_agent.connectors.port import RefundCharge, RetryCharge
 from billing_agent.connectors.records import ChargeStatus
 from billing_agent.tools import flows
 from billing_agent.tools.parts import (
-    AMOUNT,
     CHARGE,
     CHARGE_ID,
-    CURRENCY,
     INVOICE,
     INVOICE_ID,
     METHOD_ID,
-    OUT_CURRENCY,
-    OUT_REF,
     OUT_STATUS,
     OWNER,
     REASON,
-    choice,
-    closed,
-    integer,
-    money,
     previews,
     reconcile,
     runs,
-    text,
 )
 
 

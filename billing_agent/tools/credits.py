@@ -1,26 +1,10 @@
 """Hard writes that give credit and take it back."""
 
+from agentops.registry.declare import AMOUNT, CURRENCY, OUT_CURRENCY, OUT_REF, closed, integer, money, ref
 from agentops.registry.tool import Arguments, DataClass, Result, Tier, ToolSpec, UndoCall
 from billing_agent.connectors.port import ApplyCredit, ReverseCredit
 from billing_agent.tools import flows
-from billing_agent.tools.parts import (
-    AMOUNT,
-    CURRENCY,
-    INVOICE,
-    INVOICE_ID,
-    OUT_CURRENCY,
-    OUT_REF,
-    OUT_STATUS,
-    OWNER,
-    REASON,
-    closed,
-    integer,
-    money,
-    previews,
-    reconcile,
-    ref,
-    runs,
-)
+from billing_agent.tools.parts import INVOICE, INVOICE_ID, OUT_STATUS, OWNER, REASON, previews, reconcile, runs
 
 
 def _apply(arguments: Arguments) -> ApplyCredit:

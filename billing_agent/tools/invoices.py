@@ -1,28 +1,21 @@
 """Hard writes that bill a customer for something beside subscriptions, and that take an invoice back."""
 
+from agentops.registry.declare import (
+    CURRENCY,
+    MAX_AMOUNT_MINOR,
+    OUT_CURRENCY,
+    OUT_REF,
+    closed,
+    integer,
+    listed,
+    text,
+    undone_by,
+)
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from billing_agent.connectors.checks import MOST_QUANTITY
 from billing_agent.connectors.port import GenerateInvoice, Item, VoidInvoice
 from billing_agent.tools import flows
-from billing_agent.tools.parts import (
-    CURRENCY,
-    INVOICE,
-    INVOICE_ID,
-    MAX_AMOUNT_MINOR,
-    OUT_CURRENCY,
-    OUT_REF,
-    OUT_STATUS,
-    OWNER,
-    REASON,
-    closed,
-    integer,
-    listed,
-    previews,
-    reconcile,
-    runs,
-    text,
-    undone_by,
-)
+from billing_agent.tools.parts import INVOICE, INVOICE_ID, OUT_STATUS, OWNER, REASON, previews, reconcile, runs
 
 MOST_ITEMS = 50
 MOST_DUE_DAYS = 365

@@ -1,9 +1,10 @@
 """Reads: the session's customer with all that is open, invoices and what became of them, plans, and mail templates."""
 
+from agentops.registry.declare import closed, integer, listed, ref
 from agentops.registry.tool import Arguments, CallContext, DataClass, LatencyClass, Result, Tier, ToolSpec
 from billing_agent.connectors import billing
 from billing_agent.tools import flows
-from billing_agent.tools.parts import INVOICE, OWNER, closed, integer, listed, ref
+from billing_agent.tools.parts import INVOICE, OWNER
 from billing_agent.tools.shapes import (
     ACCOUNT,
     EXPLAINED,

@@ -1,22 +1,11 @@
 """Soft writes to the customer: mails from reviewed templates, as drafts or on their way."""
 
+from agentops.registry.declare import OUT_REF, closed, listed, ref, text, undone_by
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from billing_agent.connectors.mail_rules import RECALL_WINDOW
 from billing_agent.connectors.port import DiscardMail, RecallMail, WriteMail
 from billing_agent.tools import flows
-from billing_agent.tools.parts import (
-    OUT_REF,
-    OUT_STATUS,
-    OWNER,
-    closed,
-    listed,
-    previews,
-    reconcile,
-    ref,
-    runs,
-    text,
-    undone_by,
-)
+from billing_agent.tools.parts import OUT_STATUS, OWNER, previews, reconcile, runs
 
 """How long the billing system keeps a mail before it leaves."""
 

@@ -1,133 +1,28 @@
-"""The pieces that tool declarations share: closed schemas, and the three functions of a write.
+"""The pieces that the billing tools share: ids, what they return, and the functions of a write."""
 
-Amounts are whole minor units with an ISO 4217 code beside them.
-"""
-
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from agentops.kernel.errors import FailureKind
-from agentops.kernel.money import BadMoney, Money
-from agentops.registry.tool import Arguments, CallContext, Preview, Result, ToolFailure, UndoCall
+from agentops.registry.declare import Door, Schema, ref, text
 from billing_agent.connectors import billing
 from billing_agent.connectors.port import Write
 
-Schema = dict[str, Any]
-Build = Callable[[Arguments], Write]
-Undo = Callable[[Arguments, Result], UndoCall | None]
-
 OWNER = "billing"
-MAX_AMOUNT_MINOR = 100_000_000
 
 INVOICE = {"invoice_id": "invoice"}
 CHARGE = {"charge_id": "charge"}
 SUBSCRIPTION = {"subscription_id": "subscription"}
-
-
-def text(most: int, words: str = "", *, least: int = 1) -> Schema:
-    """Return the schema of a text of ``least`` to ``most`` characters."""
-    return {"type": "string", "minLength": least, "maxLength": most, **_described(words)}
-
-
-def ref(words: str) -> Schema:
-    """Return the schema of an id of the billing system."""
-    return text(64, words)
-
-
-def integer(words: str = "", *, least: int = 0, most: int = 10**12) -> Schema:
-    """Return the schema of a whole number."""
-    return {"type": "integer", "minimum": least, "maximum": most, **_described(words)}
-
-
-def choice(*values: str, words: str = "") -> Schema:
-    """Return the schema of one of some texts."""
-    return {"type": "string", "enum": list(values), **_described(words)}
-
-
-def listed(items: Schema, most: int, words: str = "", *, least: int = 0) -> Schema:
-    """Return the schema of a list of ``least`` to ``most`` items."""
-    return {"type": "array", "items": items, "minItems": least, "maxItems": most, **_described(words)}
-
-
-def closed(properties: Mapping[str, Schema], *, optional: tuple[str, ...] = ()) -> Schema:
-    """Return the schema of an object with these properties and no others."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": [name for name in properties if name not in optional],
-        "additionalProperties": False,
-    }
-
-
-def _described(words: str) -> Schema:
-    return {"description": words} if words else {}
-
 
 INVOICE_ID = ref("The invoice's id, as lookup_customer_360 and list_invoices give it.")
 CHARGE_ID = ref("The charge's id, as explain_invoice lists it.")
 SUBSCRIPTION_ID = ref("The subscription's id, as lookup_customer_360 lists it.")
 PLAN_ID = ref("The plan's id, as list_plans gives it.")
 METHOD_ID = ref("The id of one of the customer's payment methods, as lookup_customer_360 lists them.")
-CURRENCY = {
-    "type": "string",
-    "minLength": 3,
-    "maxLength": 3,
-    "description": "ISO 4217 code in capitals, for example USD.",
-}
-AMOUNT = integer("Whole minor units of the currency: 4820 is $48.20.", least=1, most=MAX_AMOUNT_MINOR)
 REASON = text(500, "Why, for the person who reads the books.")
-OUT_REF = text(64)
-OUT_CURRENCY = text(3)
-OUT_SIGNED = integer(least=-(10**12))
 OUT_STATUS = text(20)
 OUT_MOMENT = text(40, "A moment in UTC, ISO 8601.")
+
+_DOOR = Door[Write](billing)
+runs, previews, reconcile = _DOOR.runs, _DOOR.previews, _DOOR.reconcile
 
 
 def nothing_or(schema: Schema) -> Schema:
     """Return the schema of a value that may be null."""
     return {"anyOf": [schema, {"type": "null"}]}
-
-
-def money(arguments: Arguments) -> Money:
-    """Return the amount that a call names. Raises ToolFailure VALIDATION for an unknown currency."""
-    try:
-        return Money(arguments["amount_minor"], arguments["currency"])
-    except BadMoney as error:
-        raise ToolFailure(FailureKind.VALIDATION, f"{error.message}.", field="currency") from error
-
-
-def runs(build: Build) -> Callable[[CallContext, Arguments], Result]:
-    """Return the function that carries the write out."""
-
-    def run(context: CallContext, arguments: Arguments) -> Result:
-        return billing().write(context, build(arguments))
-
-    return run
-
-
-def previews(build: Build) -> Callable[[CallContext, Arguments], Preview]:
-    """Return the function that says what the write would do."""
-
-    def preview(context: CallContext, arguments: Arguments) -> Preview:
-        return billing().preview(context, build(arguments))
-
-    return preview
-
-
-def reconcile(context: CallContext) -> Result | None:
-    """Return the recorded result of the context's key, None when it took no effect."""
-    return billing().outcome(context)
-
-
-def undone_by(tool: str, taken: Mapping[str, str], **fixed: Any) -> Undo:
-    """Return the undo that calls ``tool``; ``taken`` maps its arguments to fields of the result, ``fixed`` adds others.
-
-    There is none when the result lacks a field, as one that was recorded by an older version does.
-    """
-
-    def undo(arguments: Arguments, result: Result) -> UndoCall | None:
-        if any(not result.get(field) for field in taken.values()):
-            return None
-        return tool, {**{argument: result[field] for argument, field in taken.items()}, **fixed}
-
-    return undo

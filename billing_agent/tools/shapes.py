@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from agentops.kernel.clock import isoformat
+from agentops.registry.declare import OUT_CURRENCY, OUT_REF, OUT_SIGNED, closed, integer, listed, text
 from billing_agent.connectors.records import (
     Account360,
     Charge,
@@ -20,18 +21,7 @@ from billing_agent.connectors.records import (
     Subscription,
     Template,
 )
-from billing_agent.tools.parts import (
-    OUT_CURRENCY,
-    OUT_MOMENT,
-    OUT_REF,
-    OUT_SIGNED,
-    OUT_STATUS,
-    closed,
-    integer,
-    listed,
-    nothing_or,
-    text,
-)
+from billing_agent.tools.parts import OUT_MOMENT, OUT_STATUS, nothing_or
 
 MOST_METHODS = 50
 MOST_SUBSCRIPTIONS = 100

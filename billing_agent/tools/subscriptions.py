@@ -3,6 +3,7 @@
 from datetime import date
 
 from agentops.kernel.errors import FailureKind
+from agentops.registry.declare import OUT_CURRENCY, OUT_REF, Schema, choice, closed, integer, text, undone_by
 from agentops.registry.tool import Arguments, DataClass, Result, Tier, ToolFailure, ToolSpec, UndoCall
 from billing_agent.connectors.checks import MOST_QUANTITY
 from billing_agent.connectors.port import (
@@ -15,22 +16,14 @@ from billing_agent.connectors.port import (
 )
 from billing_agent.tools import flows
 from billing_agent.tools.parts import (
-    OUT_CURRENCY,
-    OUT_REF,
     OUT_STATUS,
     OWNER,
     PLAN_ID,
     SUBSCRIPTION,
     SUBSCRIPTION_ID,
-    Schema,
-    choice,
-    closed,
-    integer,
     previews,
     reconcile,
     runs,
-    text,
-    undone_by,
 )
 
 NOW, NEXT_PERIOD = "now", "next_period"

@@ -1,12 +1,13 @@
 """Reads: the session's customer and orders, products, and the knowledge base."""
 
 from agentops.kernel.errors import FailureKind
+from agentops.registry.declare import OUT_REF, closed, listed, ref, text
 from agentops.registry.tool import Arguments, CallContext, DataClass, LatencyClass, Result, Tier, ToolFailure, ToolSpec
 from support_agent.connectors import desk
 from support_agent.connectors.plan import missing
 from support_agent.connectors.records import Customer
 from support_agent.tools import flows
-from support_agent.tools.parts import ORDER, ORDER_ID, OUT_REF, OWNER, closed, listed, ref, text
+from support_agent.tools.parts import ORDER, ORDER_ID, OWNER
 from support_agent.tools.shapes import (
     CUSTOMER,
     ORDER_SHAPE,

@@ -1,32 +1,26 @@
 """Hard writes that give money: refunds of an order and goodwill credits."""
 
+from agentops.registry.declare import (
+    AMOUNT,
+    CURRENCY,
+    OUT_CURRENCY,
+    OUT_REF,
+    closed,
+    integer,
+    money,
+    ref,
+    text,
+    undone_by,
+)
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.money_rules import STOP_WINDOW
 from support_agent.connectors.port import CreditCustomer, RefundOrder
 from support_agent.tools import flows
-from support_agent.tools.parts import (
-    AMOUNT,
-    CURRENCY,
-    METHOD_ID,
-    ORDER_AND_METHOD,
-    ORDER_ID,
-    OUT_CURRENCY,
-    OUT_REF,
-    OWNER,
-    closed,
-    integer,
-    money,
-    previews,
-    reconcile,
-    ref,
-    runs,
-    text,
-    undone_by,
-)
+from support_agent.tools.parts import METHOD_ID, ORDER_AND_METHOD, ORDER_ID, OWNER, previews, reconcile, runs
 
 _REASON = text(500, "Why the customer gets it, for the person who reads the books.")
 _UNDO = "can be stopped for 24 hours, before it is paid out"
-_UNDO_CALL = undone_by("stop_payout", payout_id="payout_id")
+_UNDO_CALL = undone_by("stop_payout", {"payout_id": "payout_id"})
 
 
 def _refund(arguments: Arguments) -> RefundOrder:

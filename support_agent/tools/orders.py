@@ -1,5 +1,6 @@
 """Hard writes to pending orders and to the customer's own address."""
 
+from agentops.registry.declare import OUT_CURRENCY, OUT_REF, OUT_SIGNED, choice, closed, integer, listed, text
 from agentops.registry.tool import Arguments, DataClass, Result, Tier, ToolSpec, UndoCall
 from support_agent.connectors.order_rules import CANCEL_REASONS
 from support_agent.connectors.port import (
@@ -19,20 +20,12 @@ from support_agent.tools.parts import (
     ORDER_AND_METHOD,
     ORDER_ID,
     OUT_ADDRESS,
-    OUT_CURRENCY,
-    OUT_REF,
-    OUT_SIGNED,
     OWNER,
     address,
-    choice,
-    closed,
     former_address,
-    integer,
-    listed,
     previews,
     reconcile,
     runs,
-    text,
 )
 
 _ADDRESS_EXAMPLE = {

@@ -1,10 +1,11 @@
 """Soft writes to the customer: drafts and replies."""
 
+from agentops.registry.declare import OUT_REF, closed, text, undone_by
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import DraftReply, SendReply
 from support_agent.connectors.ticket_rules import RECALL_WINDOW
 from support_agent.tools import flows
-from support_agent.tools.parts import OUT_REF, OWNER, closed, previews, reconcile, runs, text, undone_by
+from support_agent.tools.parts import OWNER, previews, reconcile, runs
 
 _BODY = text(10_000, "The whole reply as plain text, in the customer's language, ready to send.")
 
@@ -34,7 +35,7 @@ DRAFT_REPLY = ToolSpec(
     run=runs(_draft),
     examples=({"body": "Hello Dana,\n\nyour parcel left on Monday.\n\nThe support desk"},),
     undo="the draft can be deleted; nothing was sent",
-    undo_call=undone_by("discard_draft", draft_id="draft_id"),
+    undo_call=undone_by("discard_draft", {"draft_id": "draft_id"}),
     preview=previews(_draft),
     reconcile=reconcile,
     reconcile_is_final=True,
@@ -62,7 +63,7 @@ SEND_REPLY = ToolSpec(
     run=runs(_reply),
     examples=({"body": "Hello Dana,\n\n$12.00 went back to your card today.\n\nThe support desk"},),
     undo="can be recalled for 10 minutes",
-    undo_call=undone_by("recall_reply", reply_id="reply_id"),
+    undo_call=undone_by("recall_reply", {"reply_id": "reply_id"}),
     undo_within=RECALL_WINDOW,
     preview=previews(_reply),
     reconcile=reconcile,

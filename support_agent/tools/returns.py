@@ -1,5 +1,6 @@
 """Hard writes to delivered orders: returns and exchanges."""
 
+from agentops.registry.declare import OUT_CURRENCY, OUT_REF, OUT_SIGNED, closed, integer, listed, text
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import ExchangeItems, ReturnItems
 from support_agent.tools import flows
@@ -10,17 +11,10 @@ from support_agent.tools.parts import (
     NEW_ITEM_IDS,
     ORDER_AND_METHOD,
     ORDER_ID,
-    OUT_CURRENCY,
-    OUT_REF,
-    OUT_SIGNED,
     OWNER,
-    closed,
-    integer,
-    listed,
     previews,
     reconcile,
     runs,
-    text,
 )
 
 _OUT_ITEMS = listed(OUT_REF, MAX_ITEMS)

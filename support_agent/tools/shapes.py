@@ -3,18 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from agentops.registry.declare import OUT_CURRENCY, OUT_REF, OUT_SIGNED, choice, closed, integer, listed, text
 from support_agent.connectors.records import Address, Customer, Method, Order, Passage, Product, Variant
-from support_agent.tools.parts import (
-    OUT_ADDRESS,
-    OUT_CURRENCY,
-    OUT_REF,
-    OUT_SIGNED,
-    choice,
-    closed,
-    integer,
-    listed,
-    text,
-)
+from support_agent.tools.parts import OUT_ADDRESS
 
 MOST_ORDERS = 500
 MOST_VARIANTS = 500

@@ -1,23 +1,10 @@
 """Writes that take an earlier write back. Nobody proposes them of themselves: a person does, or a customer asks."""
 
+from agentops.registry.declare import OUT_CURRENCY, OUT_REF, closed, integer, ref, text, undone_by
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import DiscardDraft, RecallReply, RestoreStatus, StopPayout
 from support_agent.tools import flows
-from support_agent.tools.parts import (
-    OUT_CURRENCY,
-    OUT_REF,
-    OWNER,
-    STATUS_CHANGED,
-    closed,
-    integer,
-    previews,
-    reconcile,
-    ref,
-    runs,
-    status_undone,
-    text,
-    undone_by,
-)
+from support_agent.tools.parts import OWNER, STATUS_CHANGED, previews, reconcile, runs, status_undone
 
 _BODY = text(10_000)
 _EXAMPLE = "3f0a6c1d9be2"
@@ -56,7 +43,7 @@ RECALL_REPLY = ToolSpec(
     run=runs(_recall),
     examples=({"reply_id": _EXAMPLE},),
     undo="the same reply can be sent again",
-    undo_call=undone_by("send_reply", body="body"),
+    undo_call=undone_by("send_reply", {"body": "body"}),
     preview=previews(_recall),
     reconcile=reconcile,
     reconcile_is_final=True,
@@ -81,7 +68,7 @@ DISCARD_DRAFT = ToolSpec(
     run=runs(_discard),
     examples=({"draft_id": _EXAMPLE},),
     undo="the same draft can be kept again",
-    undo_call=undone_by("draft_reply", body="body"),
+    undo_call=undone_by("draft_reply", {"body": "body"}),
     preview=previews(_discard),
     reconcile=reconcile,
     reconcile_is_final=True,

@@ -1,19 +1,10 @@
 """Soft writes to the ticket itself: its status, and the hand-over to a person."""
 
+from agentops.registry.declare import choice, closed, text
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from support_agent.connectors.port import EscalateTicket, UpdateTicket
 from support_agent.tools import flows
-from support_agent.tools.parts import (
-    OWNER,
-    STATUS_CHANGED,
-    choice,
-    closed,
-    previews,
-    reconcile,
-    runs,
-    status_undone,
-    text,
-)
+from support_agent.tools.parts import OWNER, STATUS_CHANGED, previews, reconcile, runs, status_undone
 
 
 def _update(arguments: Arguments) -> UpdateTicket:

@@ -15,6 +15,7 @@ from agentops.registry.checks import problems_of_contracts, problems_of_role
 from agentops.registry.contracts import FILE, entry_of, read_contracts
 from agentops.registry.tool import CallContext, Preview, Result, Tier, ToolFailure, ToolSpec
 from agentops.runtime.answers import OUTCOMES
+from billing_agent import connectors
 from billing_agent.connectors.port import (
     ApplyCredit,
     CancelSubscription,
@@ -39,7 +40,7 @@ from billing_agent.connectors.port import (
 )
 from billing_agent.policy import QUEUES
 from billing_agent.role import ROLE, hand_over
-from billing_agent.tools import TOOLS, parts
+from billing_agent.tools import TOOLS
 
 CONTRACTS = Path(billing_agent.__path__[0], FILE)
 WRITES = [tool for tool in TOOLS if tool.is_write]
@@ -79,7 +80,7 @@ class Recording:
 @pytest.fixture
 def system(monkeypatch: pytest.MonkeyPatch) -> Recording:
     recording = Recording()
-    monkeypatch.setattr(parts, "billing", lambda: recording)
+    monkeypatch.setattr(connectors, "_BILLING", recording)
     return recording
 
 
