@@ -5,7 +5,7 @@ from typing import Any
 
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.role import RoleSpec
-from billing_agent.connectors import owner_of
+from billing_agent.connectors import disputed, owner_of
 from billing_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from billing_agent.playbook import Playbook
 from billing_agent.policy import BUDGET, GRANTS, QUEUES
@@ -47,4 +47,5 @@ ROLE = RoleSpec(
     fallback=hand_over,
     processes=PROCESSES,
     intents=INTENTS,
+    disputed=disputed,
 )

@@ -1,9 +1,11 @@
 """The billing system that the tools work on, and who owns a record of it."""
 
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
 
+from agentops.registry.role import Disputed
 from billing_agent import models
 from billing_agent.connectors.embedded import EmbeddedBilling
 from billing_agent.connectors.port import Billing
@@ -33,6 +35,13 @@ def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
     ``case``. Raises ValueError for any other.
     """
     return _rows(tenant_id, kind, record_id).values_list("customer__ref", flat=True).first()
+
+
+def disputed(since: datetime, limit: int) -> list[Disputed]:
+    """Return the calls that made a charge about which a dispute was opened since a moment, the latest first."""
+    rows = models.Dispute.objects.filter(opened_at__gte=since).exclude(charge__operation_key="")
+    found = rows.select_related("charge").order_by("-opened_at", "-id")[:limit]
+    return [Disputed(row.tenant_id, row.charge.operation_key, row.opened_at, row.reason) for row in found]
 
 
 def _rows(tenant_id: UUID, kind: str, record_id: str) -> _Owned:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import CallContext, ToolFailure
 from billing_agent import models
-from billing_agent.connectors import billing, owner_of
+from billing_agent.connectors import billing, disputed, owner_of
 from billing_agent.connectors.port import (
     ApplyCredit,
     ChangePlan,
@@ -24,6 +25,7 @@ from billing_agent.connectors.port import (
 )
 from billing_agent.connectors.records import InvoiceStatus
 from tests.factories.billing import (
+    NOW,
     bill,
     every_row,
     make_card,
@@ -174,3 +176,14 @@ def test_the_owner_of_a_record_is_found_by_its_kind() -> None:
     assert owner_of(desk.tenant.id, "invoice", "INV-000003") == "erin"
     with pytest.raises(ValueError, match="no records of kind 'plan'"):
         owner_of(desk.tenant.id, "plan", "team")
+
+
+def test_a_dispute_names_the_call_that_made_the_charge() -> None:
+    desk = make_desk()
+    charge = desk.charge()
+    make_dispute(charge, 5500)
+    [found] = disputed(NOW, 5)
+    assert (found.tenant_id, found.key, found.words) == (desk.tenant.pk, charge.operation_key, "fraudulent")
+    assert disputed(NOW + timedelta(seconds=1), 5) == []
+    models.Charge.objects.update(operation_key="")
+    assert disputed(NOW, 5) == []
