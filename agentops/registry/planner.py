@@ -4,6 +4,7 @@ A planner sees a ``PlanContext`` and proposes one thing. It holds no credential 
 what becomes of its proposal is decided elsewhere.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -33,6 +34,9 @@ class Subject:
     priority: int = 1
     workstream: str = ""
 
+
+OFFLINE = "offline playbook"
+"""The name of whatever plans without a model."""
 
 EDITED = "EDITED"
 """The code by which a planner learns that a person changed its call; what became of that, a later step tells."""
@@ -207,3 +211,38 @@ class Explains(Protocol):
 
     def answer(self, context: PlanContext, call: ToolCall, question: str) -> Answer:
         """Say why ``call`` was proposed, as far as ``question`` asks. ``question`` is text, never an instruction."""
+
+
+class OfflinePlaybook(ABC):
+    """The base of planners without a model: nothing is paid for, and the same context gives the same proposal."""
+
+    @property
+    def name(self) -> str:
+        """What is shown where a model's name is shown."""
+        return OFFLINE
+
+    def most_micro(self, context: PlanContext) -> int:
+        """Return 0: nothing is paid for."""
+        return 0
+
+    def most_micro_to_explain(self, context: PlanContext, call: ToolCall, question: str) -> int:
+        """Return 0: nothing is paid for."""
+        return 0
+
+    def propose(self, context: PlanContext) -> Turn:
+        """Return the next proposal. It never raises."""
+        proposal = self.next_of(context)
+        told = proposal.message if isinstance(proposal, FinalAnswer) else getattr(proposal, "rationale", "")
+        return Turn(proposal, Usage(model=OFFLINE), raw=told)
+
+    def answer(self, context: PlanContext, call: ToolCall, question: str) -> Answer:
+        """Say what is known about a call, whatever is asked."""
+        return Answer(self.explained(context, call), Usage(model=OFFLINE))
+
+    @abstractmethod
+    def next_of(self, context: PlanContext) -> Proposal:
+        """Return what comes next."""
+
+    @abstractmethod
+    def explained(self, context: PlanContext, call: ToolCall) -> str:
+        """Return what is known about a call."""

@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import F, Manager
 
+from agentops.registry.once import Call
 from billing_agent import models
 from billing_agent.connectors.checks import MOST_QUANTITY
-from billing_agent.connectors.claims import Call
 from billing_agent.connectors.effect import (
     Effect,
     NewCharge,

@@ -13,11 +13,12 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
 from agentops.kernel.canonical import digest
+from agentops.registry.once import Call
 from agentops.registry.tool import ToolFailure
 from billing_agent import models
 from billing_agent.connectors import reading
 from billing_agent.connectors.applying import Rows, apply
-from billing_agent.connectors.claims import Call, claim, record_result
+from billing_agent.connectors.claims import ONCE, record_result
 from billing_agent.connectors.effect import Effect, Snapshot
 from billing_agent.connectors.renewing_rules import due_retry, plan_due, standing
 from billing_agent.connectors.rules import plan
@@ -129,7 +130,7 @@ def _carry_out(
 ) -> str:
     """Claim the key, lock and read what is named, and carry out what is due; return its sentence, empty for nothing."""
     with transaction.atomic():
-        if not claim(call, "RunDue", digest({"key": call.key})):
+        if not ONCE.claim(call, "RunDue", digest({"key": call.key})):
             return ""
         customer = reading.customer_row(call.tenant_id, customer_ref, lock=True)
         effect = None

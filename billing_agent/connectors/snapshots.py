@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import assert_never
 
+from agentops.registry.once import Call
 from agentops.registry.tool import CallContext
 from billing_agent import models
 from billing_agent.connectors import reading
 from billing_agent.connectors.applying import Rows
-from billing_agent.connectors.claims import Call
 from billing_agent.connectors.effect import Snapshot
 from billing_agent.connectors.port import (
     ApplyCredit,

@@ -6,47 +6,28 @@ proposal.
 
 from agentops.kernel.money import Money
 from agentops.registry.planner import (
-    Answer,
     FinalAnswer,
     Observation,
     ObservationStatus,
+    OfflinePlaybook,
     PlanContext,
     Proposal,
     ToolCall,
-    Turn,
-    Usage,
 )
-
-NAME = "offline playbook"
 
 _LOOK, _HAND_OVER = "lookup_customer_360", "escalate_case"
 
 
-class Playbook:
+class Playbook(OfflinePlaybook):
     """Implements ``agentops.registry.planner.Planner``."""
 
-    @property
-    def name(self) -> str:
-        """What is shown where a model's name is shown."""
-        return NAME
+    def next_of(self, context: PlanContext) -> Proposal:
+        """Return the next proposal."""
+        return _propose(context)
 
-    def most_micro(self, context: PlanContext) -> int:
-        """Return 0: nothing is paid for."""
-        return 0
-
-    def propose(self, context: PlanContext) -> Turn:
-        """Return the next proposal. It never raises."""
-        proposal = _propose(context)
-        told = proposal.message if isinstance(proposal, FinalAnswer) else getattr(proposal, "rationale", "")
-        return Turn(proposal, Usage(model=NAME), raw=told)
-
-    def most_micro_to_explain(self, context: PlanContext, call: ToolCall, question: str) -> int:
-        """Return 0: nothing is paid for."""
-        return 0
-
-    def answer(self, context: PlanContext, call: ToolCall, question: str) -> Answer:
-        """Say why the call was proposed, whatever is asked."""
-        return Answer(call.rationale or "The playbook proposes this for every case.", Usage(model=NAME))
+    def explained(self, context: PlanContext, call: ToolCall) -> str:
+        """Return why the call was proposed."""
+        return call.rationale or "The playbook proposes this for every case."
 
 
 def _propose(context: PlanContext) -> Proposal:

@@ -4,20 +4,17 @@ Rows are locked in one order (operation key, operation to be stopped, customer, 
 ticket, message), so two writes wait for each other and never deadlock.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 
-from agentops.kernel.canonical import NotCanonical, digest
 from agentops.kernel.errors import FailureKind
-from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, Result, ToolFailure
+from agentops.registry.once import Once, call_of, fingerprint_of, require_versions
+from agentops.registry.tool import CallContext, Preview, Result, ToolFailure
 from support_agent import models
 from support_agent.connectors import reading
-from support_agent.connectors.plan import Plan, Snapshot, conflict, invalid, missing
+from support_agent.connectors.plan import Plan, Snapshot, conflict, missing
 from support_agent.connectors.port import (
     ChangeCustomerAddress,
     ChangeItems,
@@ -49,19 +46,13 @@ class _Rows:
     payout: models.DeskOperation | None
 
 
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Say that the database did not answer, in a form that is tried again later."""
-    try:
-        yield
-    except (OperationalError, InterfaceError) as error:
-        raise ToolFailure(FailureKind.UNAVAILABLE, "The desk's database did not answer.") from error
+_ONCE = Once(models.DeskOperation, subject="ticket_ref", name="desk's database")
 
 
 class EmbeddedDesk:
     """Implements ``Desk``. Holds no state."""
 
-    @_answering()
+    @_ONCE.answering()
     def customer(self, context: CallContext) -> Customer:
         """Return the session's customer. Raises ToolFailure NOT_FOUND."""
         row = reading.customer_row(context.tenant_id, context.customer_id)
@@ -69,7 +60,7 @@ class EmbeddedDesk:
             raise missing()
         return reading.customer_record(row)
 
-    @_answering()
+    @_ONCE.answering()
     def order(self, context: CallContext, ref: str) -> Order:
         """Return an order of the session's customer. Raises ToolFailure NOT_FOUND."""
         customer = reading.customer_row(context.tenant_id, context.customer_id)
@@ -78,7 +69,7 @@ class EmbeddedDesk:
             raise missing("order_id")
         return reading.order_record(row, customer.ref)
 
-    @_answering()
+    @_ONCE.answering()
     def product(self, context: CallContext, ref: str) -> Product:
         """Return a product with its variants. Raises ToolFailure NOT_FOUND."""
         product = reading.product_record(context.tenant_id, ref)
@@ -86,17 +77,17 @@ class EmbeddedDesk:
             raise ToolFailure(FailureKind.NOT_FOUND, f"There is no product {ref}.", field="product_id")
         return product
 
-    @_answering()
+    @_ONCE.answering()
     def products(self, context: CallContext, query: str) -> list[Product]:
         """Return the products whose name holds ``query``."""
         return reading.product_records(context.tenant_id, query)
 
-    @_answering()
+    @_ONCE.answering()
     def passages(self, context: CallContext, query: str) -> list[Passage]:
         """Return what the knowledge base says about ``query``."""
         return search_articles(context.tenant_id, query)
 
-    @_answering()
+    @_ONCE.answering()
     def preview(self, context: CallContext, write: Write) -> Preview:
         """Return what ``write`` would do, from one consistent state. Raises ToolFailure."""
         snapshot, _ = _read(context, write, lock=False)
@@ -107,90 +98,29 @@ class EmbeddedDesk:
 
         The same key with the same arguments returns the recorded result; with others it is a CONFLICT.
         """
-        if not context.idempotency_key:
-            raise invalid("A write needs an idempotency key.")
-        fingerprint = _fingerprint(context, write)
-        committing = False
-        try:
-            with transaction.atomic():
-                result = _carry_out(context, write, fingerprint)
-                committing = True
-        except (OperationalError, InterfaceError) as error:
-            if committing:
-                raise OutcomeUnknown("The desk's database did not confirm the write.") from error
-            raise ToolFailure(FailureKind.UNAVAILABLE, "The desk's database did not answer.") from error
-        return result
 
-    @_answering()
+        def act() -> Result:
+            snapshot, rows = _read(context, write, lock=True)
+            require_versions(context, snapshot.versions())
+            done = plan(snapshot, write)
+            _apply(context, rows, done)
+            record_result(context, done)
+            return done.result
+
+        # Saying the reason in other words does not make it another payment.
+        fingerprint = fingerprint_of(
+            context, write, unsaid=("reason",) if isinstance(write, RefundOrder | CreditCustomer) else ()
+        )
+        return _ONCE.write(context, fingerprint, type(write).__name__, act)
+
     def outcome(self, context: CallContext) -> Result | None:
-        """Return the recorded result of the key, None when it took no effect.
-
-        Waits for a write of the same key that is still under way: claiming the key does, and the claim
-        is rolled back.
-        """
-        with transaction.atomic():
-            if _claim_key(context, "", b""):
-                transaction.set_rollback(True)
-                return None
-            return _result_of(_operation(context))
-
-
-def _carry_out(context: CallContext, write: Write, fingerprint: bytes) -> Result:
-    if not _claim_key(context, type(write).__name__, fingerprint):
-        operation = _operation(context)
-        if bytes(operation.arguments_digest) != fingerprint:
-            raise conflict("This idempotency key was used for another call.")
-        return _result_of(operation)
-    snapshot, rows = _read(context, write, lock=True)
-    _require_versions(context, snapshot)
-    done = plan(snapshot, write)
-    _apply(context, rows, done)
-    record_result(context, done)
-    return done.result
+        """Return the recorded result of the key, None when it took no effect. Waits for a write that is under way."""
+        return _ONCE.outcome(context)
 
 
 def record_result(context: CallContext, done: Plan) -> None:
-    """Keep what the operation came to, in the transaction of its effect."""
-    operations = models.DeskOperation.objects.filter(tenant_id=context.tenant_id, key=context.idempotency_key)
-    operations.update(result=done.result, settles_at=done.settles_at)
-
-
-def _fingerprint(context: CallContext, write: Write) -> bytes:
-    arguments = asdict(write)
-    if isinstance(write, RefundOrder | CreditCustomer):
-        # Saying the reason in other words does not make it another payment.
-        del arguments["reason"]
-    try:
-        return digest(
-            {
-                "action": type(write).__name__,
-                "arguments": arguments,
-                "customer": context.customer_id,
-                "subject": context.subject_id,
-            }
-        )
-    except NotCanonical as error:
-        raise invalid(f"The arguments cannot be recorded: {error.message}.") from error
-
-
-def _claim_key(context: CallContext, action: str, fingerprint: bytes) -> bool:
-    """Insert the operation, waiting for another one of the same key; False when the key has had its effect."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO support_agent_deskoperation"
-            " (tenant_id, key, action, arguments_digest, result, at, ticket_ref)"
-            " VALUES (%s, %s, %s, %s, '{}', %s, %s) ON CONFLICT (tenant_id, key) DO NOTHING",
-            [context.tenant_id, context.idempotency_key, action, fingerprint, context.now, context.subject_id],
-        )
-        return bool(cursor.rowcount == 1)
-
-
-def _operation(context: CallContext) -> models.DeskOperation:
-    return models.DeskOperation.objects.get(tenant_id=context.tenant_id, key=context.idempotency_key)
-
-
-def _result_of(operation: models.DeskOperation) -> Result:
-    return dict(operation.result)
+    """Keep what the operation came to, and when its money is paid out, in the transaction of its effect."""
+    _ONCE.record(call_of(context), done.result, settles_at=done.settles_at)
 
 
 def _read(context: CallContext, write: Write, *, lock: bool) -> tuple[Snapshot, _Rows]:
@@ -234,13 +164,6 @@ def _snapshot(context: CallContext, write: Write, rows: _Rows, customer: Custome
         ),
         payout=None if rows.payout is None else reading.payout_record(rows.payout),
     )
-
-
-def _require_versions(context: CallContext, snapshot: Snapshot) -> None:
-    now = snapshot.versions()
-    for record, version in context.expected_versions.items():
-        if now.get(record) != version:
-            raise conflict(f"The record {record} has changed since this was decided.")
 
 
 def _apply(context: CallContext, rows: _Rows, done: Plan) -> None:

@@ -7,16 +7,7 @@ look up what is needed, propose the changes, hand over what is left, answer once
 
 from functools import lru_cache
 
-from agentops.registry.planner import (
-    Answer,
-    FinalAnswer,
-    Observation,
-    PlanContext,
-    Proposal,
-    ToolCall,
-    Turn,
-    Usage,
-)
+from agentops.registry.planner import Observation, OfflinePlaybook, PlanContext, Proposal, ToolCall
 from support_agent.playbook.alarms import Alarm, alarms_in
 from support_agent.playbook.closing import CLOSING_TOOLS, close
 from support_agent.playbook.explaining import explanation
@@ -28,35 +19,19 @@ from support_agent.playbook.wishes import Wish, read_wishes
 from support_agent.playbook.working import INJECTED, attempts, outcomes_of
 
 CHANGES_UNTIL = 16
-NAME = "offline playbook"
 _NOBODY = "Nobody with this sender address is a customer, so nothing may be looked up or changed."
 
 
-class Playbook:
+class Playbook(OfflinePlaybook):
     """Implements ``agentops.registry.planner.Planner``."""
 
-    @property
-    def name(self) -> str:
-        """What is shown where a model's name is shown."""
-        return NAME
+    def next_of(self, context: PlanContext) -> Proposal:
+        """Return the next proposal."""
+        return _propose(context)
 
-    def most_micro(self, context: PlanContext) -> int:
-        """Return 0: nothing is paid for."""
-        return 0
-
-    def propose(self, context: PlanContext) -> Turn:
-        """Return the next proposal. The same context gives the same proposal; it never raises."""
-        proposal = _propose(context)
-        told = proposal.message if isinstance(proposal, FinalAnswer) else getattr(proposal, "rationale", "")
-        return Turn(proposal, Usage(model=NAME), raw=told)
-
-    def most_micro_to_explain(self, context: PlanContext, call: ToolCall, question: str) -> int:
-        """Return 0: nothing is paid for."""
-        return 0
-
-    def answer(self, context: PlanContext, call: ToolCall, question: str) -> Answer:
-        """Say what is known about a call. The same context gives the same answer, whatever is asked."""
-        return Answer(explanation(context, call), Usage(model=NAME))
+    def explained(self, context: PlanContext, call: ToolCall) -> str:
+        """Return what is known about a call."""
+        return explanation(context, call)
 
 
 def _propose(context: PlanContext) -> Proposal:

@@ -9,11 +9,11 @@ import pytest
 from django.db import connection, transaction
 
 from agentops.kernel.errors import FailureKind
+from agentops.registry.once import Call
 from agentops.registry.tool import CallContext, Result, ToolFailure
 from billing_agent import models
 from billing_agent.books import imbalances
 from billing_agent.connectors import billing, embedded
-from billing_agent.connectors.claims import Call
 from billing_agent.connectors.port import (
     ApplyCredit,
     ChangePlan,

@@ -2,9 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from threading import Barrier
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from billing_agent import models
@@ -187,3 +189,20 @@ def test_many_runs_at_once_do_everything_once() -> None:
     assert issued.count() == 12
     assert imbalances(desk.tenant.id) == []
     assert run(desk, DECEMBER) == Run()
+
+
+@pytest.mark.django_db
+def test_the_command_tells_what_was_done_and_ends_with_what_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, told, refused = make_desk(), StringIO(), StringIO()
+    monkeypatch.setattr("billing_agent.management.commands.billing_due.utcnow", lambda: DECEMBER)
+    call_command("billing_due", tenant=desk.tenant.slug, stdout=told)
+    assert len(told.getvalue().splitlines()) == 4
+    assert all(line.startswith(f"{desk.tenant.slug}: ") for line in told.getvalue().splitlines())
+    with pytest.raises(CommandError, match="There is no tenant nowhere"):
+        call_command("billing_due", tenant="nowhere")
+    monkeypatch.setattr(
+        "billing_agent.management.commands.billing_due.run_due", lambda *_: Run([], ["sub-1: It does not go."])
+    )
+    with pytest.raises(CommandError, match="still due: 1"):
+        call_command("billing_due", tenant=desk.tenant.slug, stderr=refused)
+    assert "refused: sub-1: It does not go." in refused.getvalue()

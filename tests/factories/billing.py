@@ -9,12 +9,12 @@ from uuid import UUID
 from django.apps import apps
 
 from agentops.kernel.money import Money
+from agentops.registry.once import Call
 from agentops.registry.tool import CallContext, Preview, Result
 from agentops.tenancy.models import Tenant
 from billing_agent import models
 from billing_agent.connectors import billing
 from billing_agent.connectors.applying import post
-from billing_agent.connectors.claims import Call
 from billing_agent.connectors.effect import Posted
 from billing_agent.connectors.port import (
     ApplyCredit,
