@@ -117,6 +117,8 @@ def survives_login(view: _Answering) -> _Answering:
             # The middleware looks for nobody where no login is asked for.
             timezone.activate(zone_of(current_reader(request).tenant.timezone))
             return view(request, pk)
+        if request.method != "POST":
+            return redirect_to_login(page_of(pk, request))
         with transaction.atomic():
             drafts.keep_of_stranger(pk, request.POST, utcnow())
         # The same words whether anything was kept or not: a stranger learns nothing by them.

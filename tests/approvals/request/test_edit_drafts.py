@@ -270,3 +270,14 @@ def test_what_cannot_be_seen_in_a_field_is_named_above_the_form(stage: Stage, al
     assert [(one.label, one.value[-1].name) for one in page.concealed] == [("Account", "U+202E right-to-left override")]
     told = refused.content.decode().partition('id="concealed"')[2]
     assert "right-to-left override" in told
+
+
+def test_a_stranger_who_only_looks_is_asked_to_sign_in_and_told_nothing(stage: Stage) -> None:
+    request, stranger = stage.ask(), Client()
+    answer = stranger.get(address(request))
+    assert answer.status_code == 302
+    assert answer["Location"].endswith(f"?next={address(request)}")
+    assert "run out" not in stranger.get(answer["Location"]).content.decode()
+    assert set(stranger.cookies) <= {"csrftoken"}
+    assert post(stranger, request, {"rationale": "x"}).status_code == 302
+    assert "Your login had run out" in stranger.get(answer["Location"]).content.decode()
