@@ -190,7 +190,7 @@ def test_page_costs_as_many_queries_after_a_long_session(stage: Stage, alice: Cl
     with CaptureQueriesContext(connection) as long:
         alice.get(page_url(request))
     assert len(long) == len(short)
-    assert len(short) <= 32
+    assert len(short) <= 24
 
 
 def test_long_arguments_are_whole_and_folded(stage: Stage, alice: Client) -> None:
