@@ -1,0 +1,1 @@
+"""The estate that the role works on."""
