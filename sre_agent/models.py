@@ -88,7 +88,7 @@ class LogLine(Seen):
 
 
 class Alert(Owned):
-    """An alert, from when it began to fire until it stopped. ``priority`` 1 is the most urgent."""
+    """An alert, from when it began to fire until it stopped. ``priority`` 0 is the most urgent."""
 
     ref = models.CharField(max_length=REF_LENGTH)
     rule = models.CharField(max_length=40)
@@ -107,7 +107,7 @@ class Alert(Owned):
             models.UniqueConstraint(
                 fields=["tenant", "rule", "service"], condition=Q(ended_at__isnull=True), name="an_alert_fires_once"
             ),
-            models.CheckConstraint(condition=Q(priority__gte=1, priority__lte=5), name="an_alert_has_a_priority"),
+            models.CheckConstraint(condition=Q(priority__lte=4), name="an_alert_has_a_priority"),
             models.CheckConstraint(
                 condition=Q(ended_at__isnull=True) | Q(ended_at__gte=F("began_at")), name="an_alert_ends_after_it_began"
             ),
@@ -115,3 +115,21 @@ class Alert(Owned):
 
     def __str__(self) -> str:
         return f"{self.rule} of {self.service}"
+
+
+class Operation(Owned):
+    """A write that happened, recorded in the transaction of its effect: one key has its effect once."""
+
+    key = models.CharField(max_length=200)
+    action = models.CharField(max_length=40)
+    arguments_digest = models.BinaryField(max_length=32)
+    result = models.JSONField(default=dict)
+    at = models.DateTimeField()
+    incident_ref = models.CharField(max_length=REF_LENGTH, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "key"], name="one_sre_operation_a_key")]
+
+    def __str__(self) -> str:
+        return f"{self.action} ({self.key})"

@@ -49,6 +49,17 @@ def restart(estate: Estate, ref: str, generation: int) -> Estate:
     return estate.with_service(_changed(service, restart_at=estate.tick + 1))
 
 
+def halt_restart(estate: Estate, ref: str, generation: int) -> Estate:
+    """Leave the replicas that a restart has not reached yet as they are. Raises Refused."""
+    service = _service(estate, ref, generation)
+    if any(replica.version != service.wanted.version for replica in service.replicas):
+        raise Refused(Refusal.IMPOSSIBLE, f"{ref} is being deployed, not restarted: roll it back instead.")
+    if not service.is_rolling:
+        raise Refused(Refusal.IMPOSSIBLE, f"{ref} is not being restarted.")
+    oldest = min((replica.started_at for replica in service.replicas), default=estate.tick)
+    return estate.with_service(_changed(service, restart_at=oldest))
+
+
 def scale(estate: Estate, ref: str, generation: int, replicas: int) -> Estate:
     """Run another number of replicas. Raises Refused."""
     service = _service(estate, ref, generation)

@@ -61,6 +61,6 @@ def firing(samples: Sequence[Sample]) -> tuple[Firing, ...]:
 
 
 def priority_of(tier: Tier, rule: Rule) -> int:
-    """Return the priority of an incident, 1 is the most urgent: by the tier of its service, one less for a warning."""
+    """Return the priority of an alert, 0 is the most urgent: the tier of its service, one less urgent for a warning."""
     warns = rule.name in ("ProcessorHigh", "MemoryHigh", "DiskHigh")
-    return min(tier + 1 + warns, 5)
+    return tier + warns

@@ -9,13 +9,13 @@ NODES = ("node-a", "node-b", "node-c", "node-d")
 # Name, tier, what it depends on, replicas, usual requests a second, what a replica can serve, usual latency, disk.
 _SERVICES = (
     ("ledger-db", Tier.P0, (), 3, 300, 220, 8, 40_000),
-    ("session-cache", Tier.P1, (), 2, 500, 500, 3, 2_000),
+    ("session-cache", Tier.P1, (), 2, 500, 600, 3, 2_000),
     ("payments", Tier.P0, ("ledger-db",), 4, 80, 40, 120, 4_000),
     ("catalogue", Tier.P1, ("session-cache",), 3, 240, 140, 45, 6_000),
     ("search", Tier.P2, ("catalogue",), 3, 120, 70, 90, 12_000),
     ("checkout", Tier.P0, ("payments", "catalogue"), 4, 90, 45, 160, 4_000),
     ("storefront", Tier.P1, ("catalogue", "session-cache"), 4, 260, 110, 70, 3_000),
-    ("recommendations", Tier.P3, ("catalogue",), 2, 60, 60, 110, 5_000),
+    ("recommendations", Tier.P3, ("catalogue",), 2, 60, 72, 110, 5_000),
     ("mailer", Tier.P3, (), 2, 20, 40, 60, 8_000),
 )
 _MEMORY_MIB, _LIMIT_MIB = 420, 1_024

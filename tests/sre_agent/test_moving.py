@@ -50,7 +50,7 @@ def test_it_comes_to_the_same_however_often_somebody_looks(tenant: Tenant, looks
     assert Sample.objects.filter(tenant=tenant).count() == 60 * len(estate.services)
     assert Sample.objects.get(tenant=tenant, service="checkout", tick=60).at == NOW + timedelta(seconds=600)
     alert = Alert.objects.get(tenant=tenant, rule="ErrorsHigh", service="checkout", ended_at=None)
-    assert alert.priority == 1
+    assert alert.priority == 0
 
 
 def test_a_clock_that_runs_behind_moves_nothing(tenant: Tenant) -> None:

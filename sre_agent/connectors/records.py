@@ -1,0 +1,77 @@
+"""What an estate's own systems know of it, as values: services, releases, nodes and figures at one moment. Pure.
+
+Shares are parts per thousand, latencies milliseconds, moments UTC. A record's ``version`` moves with every change.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+
+
+class Tier(IntEnum):
+    """How much hangs on a service: P0 is the most."""
+
+    P0 = 0
+    P1 = 1
+    P2 = 2
+    P3 = 3
+
+
+@dataclass(frozen=True)
+class Release:
+    """A version of a service's program that was deployed: when, by whom, and what they said had changed."""
+
+    version: str
+    at: datetime
+    by: str
+    change: str
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How a service did lately: the medians of its last samples. ``requests`` are a second's."""
+
+    requests: int
+    errors_pm: int
+    latency_ms: int
+    processor_pm: int
+    memory_pm: int
+    disk_pm: int
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service as the platform tells. ``place`` is ``cluster/namespace``; the last of ``releases`` is wanted.
+
+    ``depends_on`` are the services that it needs itself, ``dependants`` those that need it, directly or through others.
+    """
+
+    ref: str
+    place: str
+    tier: Tier
+    depends_on: tuple[str, ...]
+    dependants: tuple[str, ...]
+    releases: tuple[Release, ...]
+    desired: int
+    ready: int
+    rolling: bool
+    version: int
+    figures: Figures | None = None
+    certificate_ends: datetime | None = None
+
+    @property
+    def release(self) -> Release:
+        """The release that is wanted."""
+        return self.releases[-1]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine. ``runs`` are the services with replicas on it, and how many each."""
+
+    ref: str
+    place: str
+    cordoned: bool
+    runs: tuple[tuple[str, int], ...]
+    stolen_pm: int
+    version: int
