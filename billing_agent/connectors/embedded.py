@@ -13,7 +13,7 @@ from billing_agent.connectors import reading
 from billing_agent.connectors.applying import apply
 from billing_agent.connectors.claims import ONCE, record_result
 from billing_agent.connectors.effect import missing, nobody
-from billing_agent.connectors.port import ApplyCredit, RefundCharge, ReverseCredit, VoidInvoice, Write
+from billing_agent.connectors.port import ApplyCredit, RefundCharge, ReverseCredit, VoidInvoice, Write, WriteOffInvoice
 from billing_agent.connectors.records import Account360, Charge, Invoice, Plan, Template
 from billing_agent.connectors.rules import plan
 from billing_agent.connectors.snapshots import read
@@ -72,7 +72,7 @@ class EmbeddedBilling:
             return effect.result
 
         # Saying the reason in other words does not make it another payment.
-        pays = isinstance(write, ApplyCredit | ReverseCredit | RefundCharge | VoidInvoice)
+        pays = isinstance(write, ApplyCredit | ReverseCredit | RefundCharge | VoidInvoice | WriteOffInvoice)
         fingerprint = fingerprint_of(context, write, unsaid=("reason",) if pays else ())
         return ONCE.write(context, fingerprint, type(write).__name__, act)
 

@@ -1,4 +1,4 @@
-"""Invoices that are made by hand and taken back. Pure."""
+"""Invoices that are made by hand, taken back, and given up. Pure."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ from billing_agent.connectors.checks import (
 )
 from billing_agent.connectors.effect import Effect, NewCredit, Snapshot, conflict, invalid
 from billing_agent.connectors.issuing import Issued, issued, taxed_line
-from billing_agent.connectors.port import GenerateInvoice, VoidInvoice
+from billing_agent.connectors.port import GenerateInvoice, VoidInvoice, WriteOffInvoice
 from billing_agent.connectors.posting import Account, EntryKind, posted
 from billing_agent.connectors.records import Customer, Invoice, InvoiceStatus, Line
 
@@ -175,3 +175,54 @@ def _require_voidable(snapshot: Snapshot, invoice: Invoice) -> None:
 def _given_back(invoice: Invoice, ref: str) -> NewCredit:
     reason = f"Used on invoice {invoice.words}, which was voided"
     return NewCredit(ref, invoice.credited_minor, invoice.credited_minor, invoice.currency, reason)
+
+
+def plan_write_off(snapshot: Snapshot, write: WriteOffInvoice) -> Effect:
+    """Give up what is left of an open invoice that should have been paid; what was paid of it stays.
+
+    Raises ToolFailure when it is not open, or not due yet.
+    """
+    customer, invoice = known_customer(snapshot), known_invoice(snapshot)
+    require_open(invoice, "written off")
+    if invoice.due_at is None or invoice.due_at > snapshot.now:
+        raise conflict(f"Invoice {invoice.words} is not due yet, so nobody can say that it is not paid.", "invoice_id")
+    left = invoice.left
+    return Effect(
+        preview=_write_off_preview(snapshot, customer, invoice, write),
+        result={
+            "invoice_id": invoice.ref,
+            "status": InvoiceStatus.UNCOLLECTIBLE.value,
+            "written_off_minor": left.minor,
+            "currency": left.currency,
+        },
+        invoice={
+            "status": InvoiceStatus.UNCOLLECTIBLE.value,
+            "closed_at": snapshot.now,
+            "next_attempt_at": None,
+        },
+        entries=posted(
+            EntryKind.WRITE_OFF,
+            left.currency,
+            invoice.ref,
+            {Account.WRITTEN_OFF: left.minor, Account.RECEIVABLE: -left.minor},
+            memo=write.reason,
+        ),
+    )
+
+
+def _write_off_preview(snapshot: Snapshot, customer: Customer, invoice: Invoice, write: WriteOffInvoice) -> Preview:
+    left, nothing = invoice.left, Money(0, invoice.currency)
+    label = f"Left to pay on invoice {invoice.words}"
+    return Preview(
+        effect=f"Write off {left} of invoice {invoice.words} of {customer.name}",
+        target=target_of(customer),
+        changes=(
+            Change(f"Invoice {invoice.words}", invoice.status.value, InvoiceStatus.UNCOLLECTIBLE.value),
+            Change(label, str(left), str(nothing)),
+            Change("Attempts to charge it", str(invoice.attempts), str(invoice.attempts)),
+            Change("Reason", "", write.reason),
+        ),
+        versions=snapshot.versions(),
+        money=left,
+        parts=(Amount.of("Written off", left, ((label, left, nothing),)),),
+    )

@@ -93,6 +93,14 @@ class VoidInvoice:
 
 
 @dataclass(frozen=True)
+class WriteOffInvoice:
+    """Give up what is left of an open invoice that nobody will pay."""
+
+    invoice_ref: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class PauseSubscription:
     """Bill nothing until a day, or until somebody resumes it."""
 
@@ -166,7 +174,7 @@ class EscalateCase:
     summary: str
 
 
-MoneyWrite = ApplyCredit | ReverseCredit | RetryCharge | RefundCharge | GenerateInvoice | VoidInvoice
+MoneyWrite = ApplyCredit | ReverseCredit | RetryCharge | RefundCharge | GenerateInvoice | VoidInvoice | WriteOffInvoice
 SubscriptionWrite = (
     ChangePlan | DropPlanChange | PauseSubscription | ResumeSubscription | CancelSubscription | KeepSubscription
 )

@@ -199,12 +199,13 @@ def charge_record(row: models.Charge) -> Charge:
             Refund(each.ref, Money(each.amount_minor, each.currency), each.reason, each.at)
             for each in row.refunds.all()
         ),
-        disputes=tuple(_dispute(each, row.ref) for each in row.disputes.all()),
+        disputes=tuple(dispute_record(each, row.ref) for each in row.disputes.all()),
         version=row.version,
     )
 
 
-def _dispute(row: models.Dispute, charge_ref: str) -> Dispute:
+def dispute_record(row: models.Dispute, charge_ref: str) -> Dispute:
+    """Return the dispute as a record."""
     return Dispute(
         ref=row.ref,
         charge_ref=charge_ref,
@@ -213,6 +214,7 @@ def _dispute(row: models.Dispute, charge_ref: str) -> Dispute:
         status=DisputeStatus(row.status),
         opened_at=row.opened_at,
         respond_by=row.respond_by,
+        told_at=row.told_at,
     )
 
 
@@ -314,7 +316,7 @@ def latest_invoices(row: models.Customer, limit: int) -> Sequence[Invoice]:
 
 def _open_disputes(row: models.Customer) -> tuple[Dispute, ...]:
     found = models.Dispute.objects.filter(charge__customer=row, status__in=OPEN_DISPUTES).select_related("charge")
-    return tuple(_dispute(each, each.charge.ref) for each in found.order_by("opened_at", "id"))
+    return tuple(dispute_record(each, each.charge.ref) for each in found.order_by("opened_at", "id"))
 
 
 def _paid_minor(row: models.Customer) -> int:

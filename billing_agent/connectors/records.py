@@ -157,7 +157,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Invoice:
-    """One bill. ``left`` is what is still owed."""
+    """One bill. ``left`` is what is still owed; what was written off is owed no more."""
 
     ref: str
     number: str
@@ -187,8 +187,8 @@ class Invoice:
 
     @property
     def left(self) -> Money:
-        """What is still owed; nothing of a draft or a void one."""
-        owed = self.status in (InvoiceStatus.OPEN, InvoiceStatus.UNCOLLECTIBLE)
+        """What is still owed: nothing, unless it is open."""
+        owed = self.status is InvoiceStatus.OPEN
         return Money(self.total_minor - self.paid_minor - self.credited_minor if owed else 0, self.currency)
 
 
@@ -204,7 +204,7 @@ class Refund:
 
 @dataclass(frozen=True)
 class Dispute:
-    """A charge that the customer's bank took back."""
+    """A charge that the customer's bank took back. ``told_at`` is when it stood as it is, None when nobody says."""
 
     ref: str
     charge_ref: str
@@ -213,6 +213,7 @@ class Dispute:
     status: DisputeStatus
     opened_at: datetime
     respond_by: datetime | None
+    told_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -234,10 +235,16 @@ class Charge:
     @property
     def refundable(self) -> Money:
         """What can still go back: nothing while a dispute is open, or of what a lost dispute took."""
-        if self.status is not ChargeStatus.SUCCEEDED or any(each.status in OPEN_DISPUTES for each in self.disputes):
+        if any(each.status in OPEN_DISPUTES for each in self.disputes):
             return Money(0, self.amount.currency)
-        lost = sum(each.amount.minor for each in self.disputes if each.status is DisputeStatus.LOST)
-        return Money(max(self.amount.minor - self.refunded_minor - lost, 0), self.amount.currency)
+        return self.kept
+
+    @property
+    def kept(self) -> Money:
+        """What it took and neither a refund nor a dispute that is open or lost has taken back."""
+        took = self.amount.minor if self.status is ChargeStatus.SUCCEEDED else 0
+        held = sum(each.amount.minor for each in self.disputes if each.status is not DisputeStatus.WON)
+        return Money(max(took - self.refunded_minor - held, 0), self.amount.currency)
 
 
 @dataclass(frozen=True)

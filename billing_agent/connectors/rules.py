@@ -32,6 +32,7 @@ from billing_agent.connectors.port import (
     VoidInvoice,
     Write,
     WriteMail,
+    WriteOffInvoice,
 )
 
 
@@ -50,6 +51,8 @@ def plan(snapshot: Snapshot, write: Write) -> Effect:  # noqa: C901, PLR0912 - o
             return invoice_rules.plan_invoice(snapshot, write)
         case VoidInvoice():
             return invoice_rules.plan_void(snapshot, write)
+        case WriteOffInvoice():
+            return invoice_rules.plan_write_off(snapshot, write)
         case ChangePlan():
             return plan_change_rules.plan_change(snapshot, write)
         case DropPlanChange():

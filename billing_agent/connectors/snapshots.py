@@ -30,6 +30,7 @@ from billing_agent.connectors.port import (
     VoidInvoice,
     Write,
     WriteMail,
+    WriteOffInvoice,
 )
 
 
@@ -50,7 +51,7 @@ class Named:
 def named_by(write: Write) -> Named:
     """Return what ``write`` names."""
     match write:
-        case ApplyCredit() | RetryCharge() | VoidInvoice():
+        case ApplyCredit() | RetryCharge() | VoidInvoice() | WriteOffInvoice():
             return Named(invoice=write.invoice_ref)
         case ReverseCredit():
             return Named(credit=write.credit_ref)

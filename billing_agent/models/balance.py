@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from billing_agent.models.base import REF_LENGTH, Owned
+from billing_agent.models.walls import APPEND_ONLY
 
 
 class Account(models.TextChoices):
@@ -38,7 +39,18 @@ class EntryKind(models.TextChoices):
     OPENING = "opening", "Opening balance"
 
 
-_APPEND_ONLY = pgtrigger.Protect(name="append_only", operation=pgtrigger.Update | pgtrigger.Delete)
+_IN_OPEN_BOOKS = pgtrigger.Trigger(
+    name="nothing_is_booked_in_closed_books",
+    level=pgtrigger.Row,
+    when=pgtrigger.Before,
+    operation=pgtrigger.Insert,
+    func="""
+    IF EXISTS (SELECT 1 FROM billing_agent_closedperiod c WHERE c.tenant_id = NEW.tenant_id
+               AND c.through >= (NEW.at AT TIME ZONE 'UTC')::date) THEN
+      RAISE EXCEPTION 'nothing is booked in closed books' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NEW;""",
+)
 
 # At commit, when all lines of an entry are there. One entry is in one currency, so there is one sum.
 _SUMS_TO_ZERO = pgtrigger.Trigger(
@@ -90,7 +102,7 @@ class Entry(Owned):
             models.Index(fields=["tenant", "customer_ref", "id"], name="entries_of_a_customer"),
             models.Index(fields=["tenant", "at", "id"], name="entries_by_time"),
         ]
-        triggers = [_APPEND_ONLY, _HAS_LINES]
+        triggers = [APPEND_ONLY, _HAS_LINES, _IN_OPEN_BOOKS]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.record_ref}"
@@ -109,7 +121,7 @@ class Posting(models.Model):
             models.UniqueConstraint(fields=["entry", "account"], name="one_posting_an_account"),
             models.CheckConstraint(condition=~Q(minor=0), name="a_posting_moves_something"),
         ]
-        triggers = [_APPEND_ONLY, _SUMS_TO_ZERO]
+        triggers = [APPEND_ONLY, _SUMS_TO_ZERO]
 
     def __str__(self) -> str:
         return f"{self.account} {self.minor}"
@@ -125,6 +137,7 @@ class ClosedPeriod(Owned):
     class Meta:
         ordering = ["-through"]
         constraints = [models.UniqueConstraint(fields=["tenant", "through"], name="one_closing_a_day")]
+        triggers = [APPEND_ONLY]
 
     def __str__(self) -> str:
         return f"closed through {self.through}"

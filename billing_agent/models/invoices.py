@@ -13,7 +13,7 @@ A_CLOSED_INVOICE_STAYS = pgtrigger.Trigger(
     level=pgtrigger.Row,
     when=pgtrigger.Before,
     operation=pgtrigger.Update | pgtrigger.Delete,
-    condition=pgtrigger.Q(old__status__in=["paid", "void"]),
+    condition=pgtrigger.Q(old__status__in=["paid", "void", "uncollectible"]),
     func="RAISE EXCEPTION 'a closed invoice never changes' USING ERRCODE = 'check_violation';",
 )
 
@@ -29,6 +29,22 @@ AN_ISSUED_LINE_STAYS = pgtrigger.Trigger(
     END IF;
     IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
     RETURN NEW;""",
+)
+
+
+AN_INVOICE_IS_ITS_LINES = pgtrigger.Trigger(
+    name="an_invoice_is_its_lines",
+    level=pgtrigger.Row,
+    when=pgtrigger.After,
+    operation=pgtrigger.Insert | pgtrigger.UpdateOf("status", "total_minor"),
+    timing=pgtrigger.Deferred,
+    condition=pgtrigger.Q(new__status__in=["open", "paid", "void", "uncollectible"]),
+    func="""
+    IF NEW.total_minor <> (SELECT coalesce(sum(l.amount_minor + l.tax_minor), 0) FROM billing_agent_invoiceline l
+                           WHERE l.invoice_id = NEW.id) THEN
+      RAISE EXCEPTION 'an issued invoice comes to what its lines do' USING ERRCODE = 'check_violation';
+    END IF;
+    RETURN NULL;""",
 )
 
 
@@ -90,8 +106,8 @@ class Invoice(Record):
                 name="an_issued_invoice_has_a_number",
             ),
             models.CheckConstraint(
-                condition=Q(status__in=["paid", "void"], closed_at__isnull=False)
-                | (~Q(status__in=["paid", "void"]) & Q(closed_at__isnull=True)),
+                condition=Q(status__in=["paid", "void", "uncollectible"], closed_at__isnull=False)
+                | (~Q(status__in=["paid", "void", "uncollectible"]) & Q(closed_at__isnull=True)),
                 name="a_closed_invoice_has_a_time",
             ),
         ]
@@ -103,7 +119,7 @@ class Invoice(Record):
                 name="dunning_due",
             ),
         ]
-        triggers = [A_CLOSED_INVOICE_STAYS]
+        triggers = [A_CLOSED_INVOICE_STAYS, AN_INVOICE_IS_ITS_LINES]
 
     def __str__(self) -> str:
         return self.number or self.ref

@@ -1,11 +1,19 @@
 """Money that came in and went back: charges, refunds, disputes and credits."""
 
+import pgtrigger
 from django.db import models
 from django.db.models import F, Q
 
 from billing_agent.models.base import REF_LENGTH, Record
 from billing_agent.models.customers import Customer
 from billing_agent.models.invoices import Invoice
+from billing_agent.models.walls import (
+    A_DECIDED_DISPUTE_STAYS,
+    APPEND_ONLY,
+    NO_REFUND_DURING_A_DISPUTE,
+    charge_adds_up,
+    stays,
+)
 
 
 class DeclineCode(models.TextChoices):
@@ -55,6 +63,13 @@ class Charge(Record):
             ),
         ]
         indexes = [models.Index(fields=["customer", "-at"], name="charges_of_a_customer")]
+        triggers = [
+            charge_adds_up("NEW.id", pgtrigger.Insert | pgtrigger.Update),
+            stays(
+                "a charge stays what it was",
+                *("tenant_id", "customer_id", "invoice_id", "method_ref", "amount_minor", "currency", "status"),
+            ),
+        ]
 
 
 class Refund(Record):
@@ -72,6 +87,7 @@ class Refund(Record):
             models.UniqueConstraint(fields=["tenant", "ref"], name="one_refund_a_ref"),
             models.CheckConstraint(condition=Q(amount_minor__gt=0), name="a_refund_gives_something"),
         ]
+        triggers = [APPEND_ONLY, NO_REFUND_DURING_A_DISPUTE, charge_adds_up("NEW.charge_id", pgtrigger.Insert)]
 
 
 class Dispute(Record):
@@ -91,6 +107,9 @@ class Dispute(Record):
     reason = models.CharField(max_length=60)
     status = models.CharField(max_length=16, choices=Status, default=Status.NEEDS_RESPONSE)
     opened_at = models.DateTimeField()
+    told_at = models.DateTimeField(
+        help_text="When it stood as it is here; what is told of it as of before changes nothing."
+    )
     respond_by = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
 
@@ -98,6 +117,19 @@ class Dispute(Record):
         constraints = [
             models.UniqueConstraint(fields=["tenant", "ref"], name="one_dispute_a_ref"),
             models.CheckConstraint(condition=Q(amount_minor__gt=0), name="a_dispute_is_about_something"),
+            models.CheckConstraint(
+                condition=Q(status__in=["won", "lost"], closed_at__isnull=False)
+                | (~Q(status__in=["won", "lost"]) & Q(closed_at__isnull=True)),
+                name="a_decided_dispute_has_a_time",
+            ),
+        ]
+        triggers = [
+            A_DECIDED_DISPUTE_STAYS,
+            charge_adds_up("NEW.charge_id", pgtrigger.Insert | pgtrigger.Update),
+            stays(
+                "a dispute stays about what it was",
+                *("tenant_id", "charge_id", "ref", "amount_minor", "currency"),
+            ),
         ]
 
 
@@ -126,3 +158,4 @@ class Credit(Record):
             ),
         ]
         indexes = [models.Index(fields=["customer", "at"], condition=Q(left_minor__gt=0), name="credits_that_are_left")]
+        triggers = [stays("a credit stays what it was", "tenant_id", "customer_id", "amount_minor", "currency")]

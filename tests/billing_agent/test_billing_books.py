@@ -56,9 +56,7 @@ def test_disputes_that_are_open_or_lost_are_not_cash() -> None:
     make_dispute(desk.charge(), 5500)
     assert balances(desk.tenant.id, currency="USD")[Account.CASH] == 0
     assert imbalances(desk.tenant.id) == []
-    models.Dispute.objects.update(status="lost")
-    assert imbalances(desk.tenant.id) == []
-    models.Dispute.objects.update(status="won")
+    models.Dispute.objects.update(status="won", closed_at=NOW)
     assert imbalances(desk.tenant.id) == [Finding(Rule.CASH, "dana", "USD", 0, 5500)]
 
 
@@ -68,7 +66,7 @@ PLANTED: dict[str, tuple[Callable[[Desk], object], Finding]] = {
         Finding(Rule.RECEIVABLE, "dana", "USD", 2200, 2000),
     ),
     "an open invoice that is written off without an entry": (
-        lambda desk: models.Invoice.objects.filter(number="INV-000003").update(status="uncollectible"),
+        lambda desk: models.Invoice.objects.filter(number="INV-000003").update(status="uncollectible", closed_at=NOW),
         Finding(Rule.RECEIVABLE, "erin", "USD", 770, 0),
     ),
     "a credit without an entry": (
@@ -96,10 +94,6 @@ PLANTED: dict[str, tuple[Callable[[Desk], object], Finding]] = {
             at=NOW,
         ),
         Finding(Rule.CASH, "dana", "USD", 5500, 5509),
-    ),
-    "a charge that claims a refund": (
-        lambda desk: models.Charge.objects.filter(pk=desk.charge().pk).update(refunded_minor=7),
-        Finding(Rule.REFUNDED, "{charge}", "USD", 7, 0),
     ),
     "an entry of somebody who is not known": (
         lambda desk: _post(desk, {"receivable": 5, "revenue": -5}, customer_ref="ghost"),
@@ -143,11 +137,21 @@ def test_an_entry_whose_lines_do_not_sum_to_zero_is_found_before_the_commit_refu
         transaction.set_rollback(True)
 
 
-def test_an_invoice_that_does_not_say_what_its_lines_come_to_is_found() -> None:
+def test_an_invoice_that_does_not_say_what_its_lines_come_to_is_found_before_the_commit_refuses_it() -> None:
     desk = make_desk()
-    models.Invoice.objects.filter(number="INV-000003").update(subtotal_minor=701, total_minor=771, paid_minor=1)
     ref = desk.invoice("INV-000003").ref
-    assert imbalances(desk.tenant.id) == [Finding(Rule.LINES, ref, "USD", 771, 770)]
+    with transaction.atomic():
+        models.Invoice.objects.filter(ref=ref).update(subtotal_minor=701, total_minor=771, paid_minor=1)
+        assert imbalances(desk.tenant.id) == [Finding(Rule.LINES, ref, "USD", 771, 770)]
+        transaction.set_rollback(True)
+
+
+def test_a_charge_that_claims_a_refund_is_found_before_the_commit_refuses_it() -> None:
+    desk = make_desk()
+    with transaction.atomic():
+        models.Charge.objects.filter(pk=desk.charge().pk).update(refunded_minor=7)
+        assert imbalances(desk.tenant.id) == [Finding(Rule.REFUNDED, desk.charge().ref, "USD", 7, 0)]
+        transaction.set_rollback(True)
 
 
 def test_the_check_says_in_words_what_it_found() -> None:
@@ -194,6 +198,18 @@ def test_the_check_of_a_tenant_that_does_not_exist_is_refused() -> None:
     with pytest.raises(CommandError, match="There is no tenant west"):
         call_command("billing_check", "--tenant", "west", stdout=StringIO())
 
+
+_REFUND = (
+    "INSERT INTO billing_agent_refund"
+    " (tenant_id, charge_id, ref, version, amount_minor, currency, reason, at, operation_key)"
+    " SELECT tenant_id, id, 're-1', 1, {minor}, '{currency}', '?', now(), '' FROM billing_agent_charge"
+)
+_DISPUTE = (
+    "INSERT INTO billing_agent_dispute"
+    " (tenant_id, charge_id, ref, version, amount_minor, currency, reason, status, opened_at, told_at, closed_at)"
+    " SELECT tenant_id, id, 'dp-1', 1, {minor}, 'USD', '?', '{status}', now(), now(), {closed}"
+    " FROM billing_agent_charge"
+)
 
 WALLS: dict[str, tuple[str, str]] = {
     "a posting that unbalances an entry": (
@@ -265,6 +281,55 @@ WALLS: dict[str, tuple[str, str]] = {
     "more left of a credit than it was": (
         "UPDATE billing_agent_credit SET left_minor = amount_minor + 1",
         "no_more_is_left_of_a_credit_than_it_was",
+    ),
+    "a charge that claims a refund": (
+        "UPDATE billing_agent_charge SET refunded_minor = 7",
+        "what went back of a charge is what its refunds come to",
+    ),
+    "a refund that its charge does not know": (
+        _REFUND.format(minor=1, currency="USD"),
+        "what went back of a charge is what its refunds come to",
+    ),
+    "a refund in another currency": (
+        f"WITH more AS (UPDATE billing_agent_charge SET refunded_minor = 1) {_REFUND.format(minor=1, currency='EUR')}",
+        "what goes back of a charge is in its currency",
+    ),
+    "a refund and a dispute that come to more than the charge": (
+        (
+            "WITH more AS (UPDATE billing_agent_charge SET refunded_minor = 1),"
+            f" held AS ({_DISPUTE.format(minor=5500, status='lost', closed='now()')} RETURNING 1)"
+            f" {_REFUND.format(minor=1, currency='USD')}"
+        ),
+        "no more goes back of a charge than it took, less what banks hold or kept",
+    ),
+    "a dispute over more than the charge": (
+        _DISPUTE.format(minor=5501, status="under_review", closed="NULL"),
+        "no more goes back of a charge than it took, less what banks hold or kept",
+    ),
+    "a decided dispute without a time": (
+        _DISPUTE.format(minor=5, status="won", closed="NULL"),
+        "a_decided_dispute_has_a_time",
+    ),
+    "another amount of a charge": ("UPDATE billing_agent_charge SET amount_minor = 1", "a charge stays what it was"),
+    "a charge less": ("DELETE FROM billing_agent_charge", "a charge stays what it was"),
+    "another amount of a credit": (
+        "UPDATE billing_agent_credit SET amount_minor = amount_minor + 1",
+        "a credit stays what it was",
+    ),
+    "less than nothing left of a credit": (
+        "UPDATE billing_agent_credit SET left_minor = -1",
+        "no_more_is_left_of_a_credit_than_it_was",
+    ),
+    "an invoice that does not come to its lines": (
+        (
+            "UPDATE billing_agent_invoice SET subtotal_minor = subtotal_minor + 1, total_minor = total_minor + 1"
+            " WHERE status = 'open'"
+        ),
+        "an issued invoice comes to what its lines do",
+    ),
+    "an invoice that is written off without a time": (
+        "UPDATE billing_agent_invoice SET status = 'uncollectible' WHERE status = 'open'",
+        "a_closed_invoice_has_a_time",
     ),
     "an operation's key used again": (
         (

@@ -9,13 +9,12 @@ from uuid import UUID
 from django.apps import apps
 
 from agentops.kernel.money import Money
-from agentops.registry.once import Call
 from agentops.registry.tool import CallContext, Preview, Result
 from agentops.tenancy.models import Tenant
 from billing_agent import models
 from billing_agent.connectors import billing
-from billing_agent.connectors.applying import post
-from billing_agent.connectors.effect import Posted
+from billing_agent.connectors.dispute_rules import Told
+from billing_agent.connectors.disputing import open_dispute
 from billing_agent.connectors.port import (
     ApplyCredit,
     CancelSubscription,
@@ -37,7 +36,9 @@ from billing_agent.connectors.port import (
     VoidInvoice,
     Write,
     WriteMail,
+    WriteOffInvoice,
 )
+from billing_agent.connectors.records import DisputeStatus
 from tests.factories.support import make_tenant
 
 NOW = datetime(2026, 11, 11, 9, 0, tzinfo=UTC)
@@ -108,17 +109,15 @@ def make_case(tenant: Tenant, ref: str, customer: models.Customer | None = None,
 
 def make_dispute(charge: models.Charge, amount_minor: int, ref: str = "dp-1") -> models.Dispute:
     """Make an open dispute with its entry, as the processor's word would."""
-    entry = Posted("dispute", charge.currency, ref, {"disputed": amount_minor, "cash": -amount_minor})
-    post(Call(charge.tenant_id, "", NOW), charge.customer.ref, [entry])
-    return models.Dispute.objects.create(
-        tenant=charge.tenant,
-        charge=charge,
-        ref=ref,
-        amount_minor=amount_minor,
-        currency=charge.currency,
-        reason="fraudulent",
-        opened_at=NOW,
-    )
+    open_dispute(charge.tenant_id, told(charge, amount_minor, ref), NOW)
+    return models.Dispute.objects.get(tenant=charge.tenant, ref=ref)
+
+
+def told(charge: models.Charge, amount_minor: int, ref: str = "dp-1", **fields: Any) -> Told:
+    """Return what a processor tells of a dispute, by default that it is open."""
+    status = DisputeStatus.NEEDS_RESPONSE
+    amount = Money(amount_minor, charge.currency)
+    return replace(Told(ref, charge.ref, amount, "fraudulent", status, opened_at=NOW, told_at=NOW), **fields)
 
 
 def usd(minor: int) -> Money:
@@ -224,6 +223,12 @@ def _discard(desk: Desk) -> Write:
     return DiscardMail(desk.dana.mails.get().ref)
 
 
+def _late(desk: Desk) -> models.Invoice:
+    """Return the open invoice as it is when it should have been paid."""
+    models.Invoice.objects.filter(number="INV-000001").update(due_at=NOW - timedelta(days=20))
+    return desk.invoice("INV-000001")
+
+
 def _reopening(desk: Desk) -> Write:
     desk.act(CloseCase("Done."))
     return ReopenCase()
@@ -241,6 +246,7 @@ ONE_OF_EACH: Mapping[str, Callable[[Desk], Write]] = {
     "plan change dropped": _dropped_change,
     "invoice": lambda desk: bill(333, "Extra", quantity=3),
     "void": lambda desk: VoidInvoice(desk.invoice("INV-000001").ref, "Billed twice"),
+    "written off": lambda desk: WriteOffInvoice(_late(desk).ref, "The company is gone"),
     "paused": lambda desk: PauseSubscription("sub-1", None),
     "resumed": _resumption,
     "cancelled": lambda desk: CancelSubscription("sub-1", now=True, reason="Too dear"),
