@@ -17,8 +17,8 @@ from django.db.models import CharField, Exists, Func, OuterRef, Q, QuerySet, Sub
 from guardian.models import GroupObjectPermission, UserObjectPermission
 
 from agentops.kernel.clock import utcnow
+from agentops.tenancy.mailboxes import mailbox, mailbox_at
 from agentops.tenancy.models import Membership
-from approvals.duties.walls import mailbox, mailbox_at
 from approvals.models import (
     Act,
     ActKind,

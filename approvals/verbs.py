@@ -18,6 +18,7 @@ from agentops.runtime.ports import ApprovalState
 from approvals import live, sql
 from approvals.access import view_of
 from approvals.acts import record_act
+from approvals.duties.rights import gains
 from approvals.models import ActKind, ApprovalRequest
 from approvals.notices import outbox
 from approvals.refusals import Excluded, NeedsReason, NotAllowed, require_open, require_shown
@@ -101,11 +102,13 @@ def edit_request(
 def take_over_request(*, request_id: UUID, person: User, reason: str, now: datetime) -> None:
     """Take the work over from the agent: the request is withdrawn, and the person does the next steps.
 
-    Raises NotAllowed, AlreadyClosed, CannotControl, or ApprovalRequest.DoesNotExist.
+    Raises NotAllowed, Excluded, AlreadyClosed, CannotControl, or ApprovalRequest.DoesNotExist.
     """
     request = sql.lock_request(request_id)
     if request.queue_id not in view_of(person, request.tenant_id, now).mine:
         raise NotAllowed("You may read this request but not take the work over.")
+    if gains(request, person):
+        raise Excluded("You gain by this, so you cannot take the work over.")
     require_open(request, now)
     control.take_over(session_id=request.session_id, actor=_actor(person), reason=reason)
     record_act(request, ActKind.TAKEN_OVER, person=person, at=now, words=reason)

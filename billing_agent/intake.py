@@ -92,7 +92,8 @@ def _subjects(tenant_id: UUID, cases: list[Case]) -> list[Subject]:
     """A case recorded before its sender became a customer is matched when it is loaded."""
     unmatched = [case.sender for case in cases if case.customer_id is None]
     keys = customer_ids(tenant_id, unmatched) if unmatched else {}
-    refs = dict(Customer.objects.filter(id__in=keys.values()).values_list("id", "ref")) if keys else {}
+    found = {each.pk: each for each in Customer.objects.filter(id__in=keys.values())} if keys else {}
+    customers = [case.customer or found.get(keys.get(case.sender.lower(), 0)) for case in cases]
     return [
         Subject(
             kind=KIND,
@@ -100,8 +101,9 @@ def _subjects(tenant_id: UUID, cases: list[Case]) -> list[Subject]:
             title=case.subject,
             text=case.body,
             sender=case.sender,
-            customer_id=case.customer.ref if case.customer else refs.get(keys.get(case.sender.lower(), 0)),
+            customer_id=customer.ref if customer else None,
             received_at=case.received_at,
+            customer_email=customer.email if customer else "",
         )
-        for case in cases
+        for case, customer in zip(cases, customers, strict=True)
     ]

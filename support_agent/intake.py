@@ -89,7 +89,8 @@ def _subjects(tenant_id: UUID, tickets: list[Ticket]) -> list[Subject]:
     """A ticket recorded before its sender became a customer is matched when it is loaded."""
     unmatched = [ticket.sender for ticket in tickets if ticket.customer_id is None]
     keys = customer_ids(tenant_id, unmatched) if unmatched else {}
-    refs = dict(Customer.objects.filter(id__in=keys.values()).values_list("id", "ref")) if keys else {}
+    found = {each.pk: each for each in Customer.objects.filter(id__in=keys.values())} if keys else {}
+    customers = [ticket.customer or found.get(keys.get(ticket.sender.lower(), 0)) for ticket in tickets]
     return [
         Subject(
             kind=KIND,
@@ -97,8 +98,9 @@ def _subjects(tenant_id: UUID, tickets: list[Ticket]) -> list[Subject]:
             title=ticket.subject,
             text=ticket.body,
             sender=ticket.sender,
-            customer_id=ticket.customer.ref if ticket.customer else refs.get(keys.get(ticket.sender.lower(), 0)),
+            customer_id=customer.ref if customer else None,
             received_at=ticket.received_at,
+            customer_email=customer.email if customer else "",
         )
-        for ticket in tickets
+        for ticket, customer in zip(tickets, customers, strict=True)
     ]

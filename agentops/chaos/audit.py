@@ -22,6 +22,7 @@ from agentops.ledger.queries import leaf_of
 from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Session
 from agentops.runtime.process import COMPENSATED, FAILED
 from agentops.runtime.states import ENDED, InvocationState
+from agentops.runtime.windows import agent_target
 
 _I = InvocationState
 MADE = frozenset({_I.SUCCEEDED.value, _I.COMPENSATED.value})
@@ -214,10 +215,12 @@ def _hash_fits(event: LedgerEvent) -> bool:
 
 
 def _sums(found: Found) -> Iterator[str]:
-    """The daily sums that limits are checked against hold every call that took effect or may have."""
+    """The sums that limits are checked against hold every call that took effect or may have."""
+    agents = {session.pk: session.agent_id for session in found.sessions}
     moved: Counter[tuple[str, str]] = Counter()
     for call in _counted(found.calls):
-        moved[call.money_family, call.preview["target"]] += call.preview["money"][0]
+        for target in (call.preview["target"], agent_target(agents[call.session_id])):
+            moved[call.money_family, target] += call.preview["money"][0]
     kept: Counter[tuple[str, str]] = Counter()
     for window in MoneyWindow.objects.all():
         kept[window.family, window.target] += window.total_minor

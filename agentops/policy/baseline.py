@@ -10,7 +10,7 @@ from agentops.policy.flow import ROWS
 from agentops.policy.rules import Condition, Effect, Rule
 from agentops.registry.tool import Dial
 
-VERSION = "base-3"
+VERSION = "base-4"
 
 
 def _is(fact: str, value: object) -> Condition:
@@ -56,6 +56,12 @@ BASELINE: tuple[Rule, ...] = (
     ),
     Rule("irreversible", Effect.ASK, "This cannot be undone.", (_WRITE, _is("tool.irreversible", True))),
     Rule("destructive", Effect.ASK, "This destroys something.", (_WRITE, _is("tool.destructive", True))),
+    Rule(
+        "no_self_benefit",
+        Effect.ASK,
+        "Whoever asked for this has the customer's own mailbox, so it takes somebody else.",
+        (_WRITE, _is("money.present", True), _is("people.requester_benefits", True)),
+    ),
     Rule(RATE_FORBID, Effect.FORBID, "A limit on how often this may be done is reached.", (_is("rate.forbid", True),)),
     Rule("rate.ask", Effect.ASK, "A limit on how often this may be done is reached.", (_is("rate.ask", True),)),
     *(Rule(f"flow.{row}", Effect.ASK, words, (_is(f"flow.{row}", True),)) for row, words in ROWS.items()),

@@ -11,8 +11,9 @@ MEASURES = ("capacity_share_pct", "incident_priority")
 """The integers of ``Preview.measures``: the share of a capacity that the call takes away, in per cent; the priority of
 the incident that it belongs to, 0 for the most urgent. A fact is -1 where the tool says nothing."""
 
-FORM = 2
-"""The form of recorded facts. Form 1 has no number, and knew only tool, grant, steps, writes, target and money."""
+FORM = 3
+"""The form of recorded facts. Form 1 has no number, and knew only tool, grant, steps, writes, target and money; form 2
+knew nothing of people, and of money only one customer's day."""
 
 NOT_KNOWN = -1
 UNRATED: Mapping[str, Any] = {
@@ -50,10 +51,14 @@ class Spent:
     """Money around the call, in minor units of its currency.
 
     ``customer_day`` is what tools of the same money family have already moved for the same target on the tenant's
-    business day; the call's own amount is added to it. ``usual`` is the median of earlier calls, None when too few.
+    business day, ``customer_30_days`` what they have on that day and the 29 before it, ``agent_day`` what the agent has
+    with them on that day for whomever; the call's own amount is added to each. ``usual`` is the median of earlier
+    calls, None when too few.
     """
 
     customer_day: int = 0
+    customer_30_days: int = 0
+    agent_day: int = 0
     usual: int | None = None
 
 
@@ -72,7 +77,8 @@ class Switches:
 class Proposed:
     """One proposed call and everything that is known around it.
 
-    ``preview`` is None for a read. ``rate`` is in the form of UNRATED.
+    ``preview`` is None for a read. ``rate`` is in the form of UNRATED. ``requester_benefits``: whoever asked for it is
+    the customer.
     """
 
     tool: ToolSpec
@@ -84,6 +90,7 @@ class Proposed:
     spent: Spent = NOTHING_SPENT
     flow: Flowing = STAYS_IN
     rate: Mapping[str, Any] = field(default_factory=lambda: UNRATED)
+    requester_benefits: bool = False
 
 
 def facts_of(call: Proposed) -> dict[str, Any]:
@@ -103,6 +110,7 @@ def facts_of(call: Proposed) -> dict[str, Any]:
             "priority": session.priority,
             "by_person": session.by_person,
         },
+        "people": {"requester_benefits": call.requester_benefits},
         "target": preview.target if preview is not None else "",
         "money": _money(preview, call.spent),
         "measures": {name: measures.get(name, NOT_KNOWN) for name in MEASURES},
@@ -139,13 +147,15 @@ def _money(preview: Preview | None, spent: Spent) -> dict[str, Any]:
         "minor": money.minor,
         "currency": money.currency,
         "customer_day_minor": spent.customer_day + money.minor,
+        "customer_30_days_minor": spent.customer_30_days + money.minor,
+        "agent_day_minor": spent.agent_day + money.minor,
         "usual_minor": NOT_KNOWN if spent.usual is None else spent.usual,
     }
 
 
 # What is left out of a record of this form. A value that changes here, or a name that comes, is another form: older
 # records must be read with the table that they were written with.
-_USUAL: Mapping[str, Mapping[str, Any]] = {
+_USUAL_2: Mapping[str, Mapping[str, Any]] = {
     "tool": {
         "destructive": False,
         "irreversible": False,
@@ -160,6 +170,8 @@ _USUAL: Mapping[str, Mapping[str, Any]] = {
     "flow": {**dict.fromkeys(ROWS, False), "chosen": False, "untrusted": False},
     "compliance": UNREVIEWED,
 }
+_USUAL: Mapping[str, Mapping[str, Any]] = {**_USUAL_2, "people": {"requester_benefits": False}}
+_USUAL_OF: Mapping[int, Mapping[str, Mapping[str, Any]]] = {2: _USUAL_2, FORM: _USUAL}
 
 
 def recorded(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,7 +200,6 @@ def restored(kept: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str,
     An older form stays without what it did not know.
     """
     facts: dict[str, Any] = {**kept, "arguments": arguments}
-    if facts.pop("form", 1) == FORM:
-        for name, usual in _USUAL.items():
-            facts[name] = {**usual, **kept.get(name, {})}
+    for name, usual in _USUAL_OF.get(facts.pop("form", 1), {}).items():
+        facts[name] = {**usual, **kept.get(name, {})}
     return facts

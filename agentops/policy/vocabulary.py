@@ -89,6 +89,8 @@ def _values(words: type[StrEnum]) -> frozenset[str]:
 _FACTS = (
     _money("money.minor", "What the call moves."),
     _money("money.customer_day_minor", "What has moved for the same customer today, this call included."),
+    _money("money.customer_30_days_minor", "What has moved for the same customer in 30 days, this call included."),
+    _money("money.agent_day_minor", "What the agent has moved today for all customers, this call included."),
     _money("money.usual_minor", "What such calls usually move: the middle of earlier ones.", NOT_KNOWN),
     _choice("money.currency", "The currency of what the call moves.", CURRENCIES),
     _flag("money.present", "Whether the call moves money."),
@@ -96,6 +98,7 @@ _FACTS = (
     _count("session.writes", "Writes of the session so far."),
     _count("session.priority", "How urgent the session is: 0 low, 1 normal, 2 high, 3 urgent.", 3),
     _flag("session.by_person", "Whether a person of the house proposed the call."),
+    _flag("people.requester_benefits", "Whether whoever asked for it, or owns the agent, is the customer."),
     Fact("target", Type.TEXT, "Whom or what the call touches, such as customer:c-17."),
     _choice("tool.tier", "How much the tool can break.", _values(Tier)),
     _choice("tool.data_class", "The most sensitive data that the tool touches.", _values(DataClass)),

@@ -22,6 +22,7 @@ class Subject:
 
     ``customer_id`` is whom the system of record knows the sender as, None when it knows nobody. ``priority`` is
     0 (low) to 3 (urgent); ``workstream`` is what its spend is counted under, the role's own when empty.
+    ``customer_email`` is that customer's address in the system of record: whoever has its mailbox gains by the work.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Subject:
     received_at: datetime
     priority: int = 1
     workstream: str = ""
+    customer_email: str = ""
 
 
 OFFLINE = "offline playbook"

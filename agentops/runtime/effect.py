@@ -20,7 +20,7 @@ from agentops.runtime import guards, process, statements
 from agentops.runtime.intent import Intended, IntendedCall
 from agentops.runtime.record import Took, back_off, conclude, observe, or_interrupted, record, sleep
 from agentops.runtime.states import InvocationState
-from agentops.runtime.windows import window_id
+from agentops.runtime.windows import Place
 from agentops.runtime.work import Work
 
 
@@ -185,7 +185,7 @@ def _settle(
         undo, undo_until = undo_of(tool, invocation.arguments, result)
     also = [conclude(invocation.pk, InvocationState.INTENDED, state, undo=undo, undo_until=undo_until)]
     if state is InvocationState.FAILED:
-        also += amount_returned(invocation)
+        also += amount_returned(invocation, work.held.agent_id)
     name, status = _STATUS[state]
     outcome = tool.outcome if done and tool is not None else ""
     facts = {"tool": invocation.tool, "tool_ms": took_ms, "outcome": outcome}
@@ -237,11 +237,11 @@ def undo_of(tool: ToolSpec, arguments: dict[str, Any], result: dict[str, Any]) -
     return undo, None if undo is None or tool.undo_within is None else utcnow() + tool.undo_within
 
 
-def amount_returned(invocation: IntendedCall) -> list[Statement]:
-    """Return the part that takes a call without effect out of the daily sum again; empty when it moved no money."""
+def amount_returned(invocation: IntendedCall, agent_id: UUID) -> list[Statement]:
+    """Return the part that takes a call without effect out of the sums again; empty when it moved no money."""
     if invocation.window_day is None:
         return []
     minor, currency = invocation.preview["money"]
-    target, family, day = invocation.preview["target"], invocation.money_family, invocation.window_day
-    window = window_id(invocation.tenant_id, family, target, currency, day)
-    return [Statement("returned", statements.COUNT_MONEY, {"window": window, "window_minor": -minor})]
+    place = Place(invocation.tenant_id, invocation.money_family, currency, invocation.window_day)
+    rows = place.rows(invocation.preview["target"], agent_id)
+    return [Statement("returned", statements.COUNT_MONEY, {"windows": rows, "window_minor": -minor})]

@@ -1,8 +1,8 @@
 """The decision about a prepared write, and the durable point that follows from it.
 
-A call that moves money is decided in one transaction: the daily sum is locked, the facts are completed, the
-verdict is computed, and the approval request or the intent is recorded. Two sessions that spend for the same
-customer at once therefore wait for each other, and splitting an amount between them gains nothing. Any other
+A call that moves money is decided in one transaction: the sums are locked, the facts are completed, the verdict is
+computed, and the approval request or the intent is recorded. Two sessions that spend for the same customer, or as the
+same agent, at once therefore wait for each other, and splitting an amount between them gains nothing. Any other
 call has nothing to lock, and its intent is one statement, unless it follows the withdrawal of an approval in
 the caller's transaction, which a taken key must not undo.
 """
@@ -29,6 +29,7 @@ from agentops.policy.rules import Effect
 from agentops.registry.tool import Preview, ToolSpec
 from agentops.runtime import statements
 from agentops.runtime.anomalies import Halted, halt, unsettled
+from agentops.runtime.benefit import requester_benefits
 from agentops.runtime.interrupts import interrupt_of
 from agentops.runtime.judging import judge, judged, refusal_by
 from agentops.runtime.models import Invocation
@@ -69,7 +70,7 @@ class Write:
 
     @property
     def moves_money(self) -> bool:
-        """True when the call counts in a daily sum, which then stays locked until the decision is recorded."""
+        """True when the call counts in sums, which then stay locked until the decision is recorded."""
         return counts_in_window(self.prepared.tool, self.preview)
 
 
@@ -198,6 +199,7 @@ def _decide(work: Work, write: Write, key: str) -> Decision:
         trusted=write.trusted,
         rate=rate,
         flow=write.flow,
+        benefits=requester_benefits(work),
     )
     if verdict.effect is Effect.FORBID:
         refusal = rate.refusal(tool.name, write.at) if verdict.reasons[0].rule == RATE_FORBID else None
@@ -272,9 +274,9 @@ def _intend(
     else:
         change = _propose(write, invocation_id, InvocationState.INTENDED, key, window.day)
     also = [change, *also]
-    if window.id is not None and write.preview.money is not None:
-        money = write.preview.money
-        also.append(Statement("counted", statements.COUNT_MONEY, {"window": window.id, "window_minor": money.minor}))
+    if window.rows and write.preview.money is not None:
+        params = {"windows": list(window.rows), "window_minor": write.preview.money.minor}
+        also.append(Statement("counted", statements.COUNT_MONEY, params))
     event = Event("call.intended", work.actor, {**facts, "key": key}, {"invocation": str(invocation_id)}, payload)
     reach(CrashPoint.INTENT_COMMITTING)
     record(work.held, [event], write.took, also=also, at=write.at, as_decided=True)
@@ -371,6 +373,7 @@ def _case(work: Work, write: Write, verdict: Verdict, facts: dict[str, Any]) -> 
         subject_title=subject.title,
         subject_text=subject.text,
         requester=work.actor,
+        customer_email=subject.customer_email,
         requested_at=write.at,
         supersedes=write.supersedes or write.edits,
         editor=work.actor if write.edits else "",

@@ -13,6 +13,7 @@ from agentops.policy.risk import risk_of
 from agentops.registry.flow import Argument, Kind, Sends
 from agentops.runtime.brief import elevations_of
 from agentops.runtime.rates import NOT_RATED, Rate
+from agentops.runtime.windows import NOTHING_MOVED, Moved
 from agentops.runtime.work import Work
 
 
@@ -30,15 +31,16 @@ def judge(
     work: Work,
     prepared: Prepared,
     *,
-    moved: int = 0,
+    moved: Moved = NOTHING_MOVED,
     trusted: bool = False,
     rate: Rate = NOT_RATED,
     flow: Mapping[str, Any] | None = None,
+    benefits: bool = False,
 ) -> tuple[Verdict, dict[str, Any]]:
     """Return the verdict on a prepared call and the facts it rests on.
 
-    ``moved`` is what the daily sum holds without the call, in minor units. ``flow`` are the facts under ``flow`` when
-    they are known already: while a session waits for a person it is told nothing new.
+    ``moved`` are the sums without the call. ``flow`` are the facts under ``flow`` when they are known already: while a
+    session waits for a person it is told nothing new. ``benefits``: whoever asked for it is the customer.
     """
     tool, preview, held = prepared.tool, prepared.preview, work.held
     money = preview.money if preview else None
@@ -53,9 +55,10 @@ def judge(
             frozen=work.brief.freeze_of(tool.name) is not None,
             elevated=not tool.elevated or tool.auth_scope in elevations_of(held.id),
         ),
-        spent=Spent(moved, rate.usual_minor),
+        spent=Spent(moved.customer_day, moved.customer_30_days, moved.agent_day, usual=rate.usual_minor),
         flow=_flow_of(work, prepared, trusted=trusted) if flow is None else STAYS_IN,
         rate=rate.facts,
+        requester_benefits=benefits,
     )
     facts = facts_of(call)
     if flow is not None:

@@ -158,7 +158,10 @@ class Invocation(models.Model):
 
 
 class MoneyWindow(models.Model):
-    """What tools of one money family have moved for one target on one business day, in minor units."""
+    """What tools of one money family have moved for one target, or by one agent, on one business day, in minor units.
+
+    ``target`` is that of the calls, or ``runtime.windows.agent_target``.
+    """
 
     id = models.UUIDField(primary_key=True, editable=False)
     tenant_id = models.UUIDField()

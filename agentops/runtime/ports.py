@@ -24,7 +24,8 @@ class ApprovalCase:
     one replaces because the record changed. ``people`` is how many different people must approve, at most MOST_PEOPLE.
     ``facts`` are what the verdict rests on, in the form of ``policy.facts.recorded``. ``editor`` is the person who
     proposes it instead of the planner, as an actor, and may not decide it. ``tags`` are the tool's; ``queue_named``: a
-    rule that fired named the queue, it is not just the tool's own.
+    rule that fired named the queue, it is not just the tool's own. ``customer_email`` is the customer's address in the
+    system of record: whoever has that mailbox, or the sender's, gains by the call.
     """
 
     tenant_id: UUID
@@ -60,6 +61,7 @@ class ApprovalCase:
     editor: str = ""
     tags: tuple[str, ...] = ()
     queue_named: bool = False
+    customer_email: str = ""
 
 
 class ApprovalState(StrEnum):

@@ -116,7 +116,7 @@ def _settle(
     after = InvocationState.SUCCEEDED if happened else InvocationState.FAILED
     also = [conclude(fresh.pk, InvocationState.UNKNOWN, after, undo=undo, undo_until=undo_until)]
     if not happened:
-        also += amount_returned(IntendedCall.of(fresh))
+        also += amount_returned(IntendedCall.of(fresh), session.agent_id)
     facts = {
         "tool": fresh.tool,
         "how": how,

@@ -94,14 +94,28 @@ UPDATE invocation SET state = 'compensated' FROM head WHERE id = %(undone)s AND 
 STATE_OF_KEY = """
 SELECT state FROM invocation WHERE idempotency_key = %(key)s"""
 
+# A statement of its own, so that the sums are looked at after the lock was got.
+LOCK_TARGET = """
+SELECT pg_advisory_xact_lock(hashtextextended(concat_ws('/', 'money', %(tenant)s::text, %(family)s::text,
+  %(target)s::text, %(currency)s::text), 0))"""
+
+# The rows are locked in the order in which they stand here.
 OPEN_WINDOW = """
-INSERT INTO money_window (id, tenant_id, family, target, currency, day, total_minor)
-VALUES (%(window)s, %(tenant)s, %(family)s, %(target)s, %(currency)s, %(day)s, 0)
-ON CONFLICT (id) DO UPDATE SET total_minor = money_window.total_minor
-RETURNING total_minor"""
+WITH opened AS (
+  INSERT INTO money_window (id, tenant_id, family, target, currency, day, total_minor)
+  SELECT w.id, %(tenant)s, %(family)s, w.target, %(currency)s, %(day)s, 0
+  FROM unnest(%(windows)s::uuid[], %(targets)s::text[]) AS w(id, target)
+  ON CONFLICT (id) DO UPDATE SET total_minor = money_window.total_minor
+  RETURNING id, total_minor
+)
+SELECT (SELECT total_minor FROM opened WHERE id = %(own)s),
+  (SELECT coalesce(sum(total_minor), 0) FROM money_window WHERE id = ANY(%(before)s::uuid[])),
+  (SELECT total_minor FROM opened WHERE id = %(agent)s)"""
 
 COUNT_MONEY = """
-UPDATE money_window SET total_minor = total_minor + %(window_minor)s FROM head WHERE money_window.id = %(window)s"""
+UPDATE money_window SET total_minor = total_minor + %(window_minor)s
+FROM head, (SELECT id FROM money_window WHERE id = ANY(%(windows)s::uuid[]) ORDER BY id FOR UPDATE) locked
+WHERE money_window.id = locked.id"""
 
 ASK_PERSON = """
 INSERT INTO agentops_question (id, tenant_id, session_id, text, options, asked_at, expires_at, answered_by, answer)

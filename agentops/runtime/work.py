@@ -26,6 +26,8 @@ class Work:
     planner: Planner
     _brief: Brief | None = field(default=None, repr=False)
     _tracing: Tracing | None = field(default=None, repr=False)
+    benefits: dict[str, bool] = field(default_factory=dict, repr=False)
+    """By actor, whether they or who stands behind the session is its customer (``runtime.benefit``)."""
 
     @property
     def brief(self) -> Brief:

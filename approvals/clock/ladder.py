@@ -14,6 +14,7 @@ from approvals import live
 from approvals.access import View, view_of
 from approvals.acts import record_act
 from approvals.clock.timing import ladder_of, next_at
+from approvals.duties.rights import gains
 from approvals.models import ActKind, ApprovalQueue, ApprovalRequest, Notice, OnCallShift, Rung
 from approvals.notices.outbox import tell
 from approvals.refusals import NotAllowed, require_open
@@ -63,11 +64,13 @@ def locked(request_id: UUID) -> ApprovalRequest:
 def may_escalate(request: ApprovalRequest, view: View) -> bool:
     """Return whether the person of the view may call the next step.
 
-    Whoever may decide or manage the queue may, and whoever it was assigned to or has come up to.
+    Whoever may decide or manage the queue may, and whoever it was assigned to or has come up to; but nobody who gains
+    by it.
     """
     own = request.queue_id in view.mine or request.queue_id in view.manages
     called = 1 <= view.rungs.get(request.queue_id, 0) <= request.rung
-    return own or called or (request.assigned_to_id == view.person.pk and view.person.is_active)
+    may = own or called or (request.assigned_to_id == view.person.pk and view.person.is_active)
+    return may and not gains(request, view.person)
 
 
 def next_rung(request: ApprovalRequest) -> Rung | None:

@@ -6,7 +6,7 @@ database looks at mailboxes again at each decision (``duties.walls``).
 
 from agentops.ledger.sql import fetch_one
 from agentops.runtime.ports import ApprovalCase
-from approvals.duties.walls import mailbox
+from agentops.tenancy.mailboxes import mailbox
 from approvals.models import ApprovalRequest, Exclusion
 
 _USER = "user:"
@@ -27,7 +27,7 @@ WITH involved AS (
   UNION
   SELECT person_id, why FROM approvals_exclusion WHERE request_id = %(supersedes)s AND why = %(editor)s
   UNION
-  SELECT u.id, %(beneficiary)s::text FROM (SELECT %(sender)s::text AS email) w
+  SELECT u.id, %(beneficiary)s::text FROM unnest(%(gaining)s::text[]) AS w(email)
   JOIN auth_user u ON {mailbox("u")} = {mailbox("w")}
 ), written AS (
   INSERT INTO approvals_exclusion (request_id, person_id, why) SELECT %(request)s, id, why FROM barred
@@ -41,7 +41,7 @@ def exclude(request: ApprovalRequest, case: ApprovalCase) -> int:
 
     ``case.requester`` and whoever began the session by hand asked for it, ``case.editor`` and the editors of the
     requests that it comes from changed it, the agent's owner owns it, and whoever has the mailbox of ``case.sender``
-    gains by it.
+    or ``case.customer_email`` gains by it.
     """
     why = Exclusion.Why
     acted = [(case.requester, why.REQUESTER), (case.editor, why.EDITOR)]
@@ -56,7 +56,7 @@ def exclude(request: ApprovalRequest, case: ApprovalCase) -> int:
         "editor": why.EDITOR.value,
         "supersedes": request.supersedes_id,
         "beneficiary": why.BENEFICIARY.value,
-        "sender": case.sender,
+        "gaining": [case.sender, case.customer_email],
     }
     row = fetch_one(_EXCLUDE, params)
     return int(row[0]) if row is not None else 0

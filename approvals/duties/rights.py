@@ -41,6 +41,11 @@ def why_not(request: ApprovalRequest, view: View) -> tuple[str, str] | None:
     return None
 
 
+def gains(request: ApprovalRequest, person: User) -> bool:
+    """Return whether the person is the customer that the request is about, through whichever of their accounts."""
+    return Exclusion.Why.BENEFICIARY in _exclusions(request, person)
+
+
 _PART = {
     Exclusion.Why.REQUESTER: "asked for this",
     Exclusion.Why.EDITOR: "changed this",

@@ -6,20 +6,7 @@ the program, an admin's script and a second program.
 
 import pgtrigger
 
-
-def mailbox(alias: str) -> str:
-    """Return SQL for where a person's mail arrives, NULL for none. Two accounts with one mailbox are one person."""
-    return mailbox_at(f"{alias}.email")
-
-
-def mailbox_at(address: str) -> str:
-    """Return SQL for where mail to an address, itself SQL, arrives: letter case and what follows a plus are left out.
-
-    The index ``person_mailbox`` has this expression.
-    """
-    written = f"normalize(btrim({address}), NFKC)"
-    return f"nullif(lower(regexp_replace({written}, '\\+[^@]*@', '@')), '')"
-
+from agentops.tenancy.mailboxes import mailbox
 
 EXCLUDED = f"""
 SELECT x.why FROM approvals_exclusion x

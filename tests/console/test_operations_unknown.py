@@ -11,9 +11,10 @@ from django.test import Client
 from agentops.console.operations import queries
 from agentops.registry import roles
 from agentops.runtime.audit import audit_session
-from agentops.runtime.models import Invocation, MoneyWindow
+from agentops.runtime.models import Invocation
 from tests.console.conftest import Stage, pay
 from tests.console.operators import become_unknown, queries_of, read, words_of
+from tests.factories.sums import sums_of_targets
 
 URL = "/operations/unknown/"
 
@@ -69,14 +70,14 @@ def test_system_of_record_is_asked_again(stage: Stage, bob: Client) -> None:
 def test_person_says_that_it_happened(stage: Stage, bob: Client) -> None:
     call = become_unknown(stage)
     assert settle(bob, call) == 302
-    assert (state_of(call), MoneyWindow.objects.get().total_minor) == ("succeeded", 500)
+    assert (state_of(call), sums_of_targets().get().total_minor) == ("succeeded", 500)
     assert stage.toy.vendor.balances["a-1"] == 99_500
 
 
 def test_person_says_that_it_did_not_happen(stage: Stage, bob: Client) -> None:
     call = become_unknown(stage)
     assert settle(bob, call, "no") == 302
-    assert (state_of(call), call.idempotency_key, MoneyWindow.objects.get().total_minor) == ("failed", None, 0)
+    assert (state_of(call), call.idempotency_key, sums_of_targets().get().total_minor) == ("failed", None, 0)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from agentops.agents.models import Agent
 from agentops.ledger.bodies import body_of
 from agentops.ledger.models import LedgerEvent, Payload, Stream
 from agentops.ledger.queries import leaf_of
-from agentops.runtime.models import Invocation, MoneyWindow, Session
+from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import employ_agent
 from agentops.runtime.states import ENDED
 from agentops.tenancy.models import Role, Tenant
@@ -44,6 +44,7 @@ from support_agent.role import ROLE
 from support_agent.seeds import seed_demo
 from tests.factories.deciding import decide_fully
 from tests.factories.people import make_person
+from tests.factories.sums import sums_of_targets
 
 SMALL_MINOR = 2500
 NO = "Not according to the rule of this approver."
@@ -117,7 +118,8 @@ def books_of(tenant: Tenant) -> dict[str, Rows]:
         "messages": _counted(TicketMessage.objects.filter(tenant=tenant).values_list("ticket__ref", "kind")),
         "effects": _counted(DeskOperation.objects.filter(tenant=tenant).values_list("action")),
         "sums": list(
-            MoneyWindow.objects.filter(tenant_id=tenant.pk)
+            sums_of_targets()
+            .filter(tenant_id=tenant.pk)
             .values("family", "target", "currency")
             .annotate(total=Sum("total_minor"))
             .exclude(total=0)

@@ -44,6 +44,7 @@ def facts(
             "bounded_here": covers(limits, currency=currency if minor is not None else None),
         },
         "money": money,
+        "people": {"requester_benefits": False},
         "flow": dict.fromkeys(ROWS, False),
         "rate": {"forbid": False, "ask": False},
         "compliance": {"forbid": False, "ask": False},

@@ -63,7 +63,7 @@ CALLS = st.builds(
     preview=st.none() | PREVIEWS,
     arguments=st.just({"to": "ann", "minor": 5}),
     switches=st.builds(Switches, FLAG, FLAG),
-    spent=st.builds(Spent, COUNT, st.none() | COUNT),
+    spent=st.builds(Spent, COUNT, COUNT, COUNT, st.none() | COUNT),
     flow=st.builds(
         Flowing,
         st.sampled_from(["", "pay"]),
@@ -72,6 +72,7 @@ CALLS = st.builds(
         FLAG,
     ),
     rate=st.fixed_dictionaries({name: FLAG if isinstance(usual, bool) else COUNT for name, usual in UNRATED.items()}),
+    requester_benefits=FLAG,
 )
 FINDING = Finding("pack", 1, "rule", "to", 0, 3, "No.", Effect.ASK)
 FINDINGS = st.lists(st.builds(replace, st.just(FINDING), effect=st.sampled_from(Effect)), max_size=2)
@@ -106,3 +107,10 @@ def test_what_is_as_usual_is_not_kept() -> None:
 @pytest.mark.parametrize("older", [{}, {"form": 1}])
 def test_older_facts_stay_without_what_they_did_not_know(older: dict[str, Any]) -> None:
     assert restored({**older, "tool": {"tier": "read"}}, {"a": 1}) == {"tool": {"tier": "read"}, "arguments": {"a": 1}}
+
+
+def test_facts_of_the_second_form_know_nothing_of_people() -> None:
+    facts = restored({"form": 2, "tool": {"tier": "read"}}, {})
+    assert "people" not in facts
+    assert (facts["session"], facts["tool"]["undoable"]) == ({"priority": 1, "by_person": False}, True)
+    assert restored({"form": 3}, {})["people"] == {"requester_benefits": False}

@@ -24,12 +24,13 @@ from agentops.registry.role import RoleSpec
 from agentops.registry.tool import CallContext, ToolFailure
 from agentops.runtime import doorbell, statements
 from agentops.runtime.dispatch import claim, work_session, work_until_quiet
-from agentops.runtime.models import Invocation, MoneyWindow, Session
+from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import start_session
 from agentops.runtime.sweep import sweep_once
 from approvals.models import ApprovalRequest, Verdict
 from approvals.operations import decide_request
 from tests.factories.people import Cast
+from tests.factories.sums import sums_of_targets
 from tests.factories.toy import Toy
 
 pytestmark = pytest.mark.django_db
@@ -106,7 +107,7 @@ def test_call_that_kills_every_worker_ends_with_a_person(toy: Toy, agent: Agent)
     work_and_lose_workers(session, most=15)
     assert (session.status, session.stop_code) == ("stopped", "WORKER_LOST")
     assert toy.handed_over == ["WORKER_LOST"]
-    assert (Invocation.objects.get(tool="pay").state, MoneyWindow.objects.get().total_minor) == ("unknown", 500)
+    assert (Invocation.objects.get(tool="pay").state, sums_of_targets().get().total_minor) == ("unknown", 500)
     assert set(toy.vendor.calls) == {toy.vendor.calls[0]}
     assert len(toy.vendor.calls) == 5
 
@@ -256,7 +257,7 @@ def test_dial_lowered_during_a_back_off_stops_the_call(toy: Toy, agent: Agent) -
     assert (session.status, session.outcome) == ("finished", "answered")
     assert toy.vendor.done == {}
     assert len(toy.vendor.calls) == 1
-    assert (Invocation.objects.get(tool="pay").state, MoneyWindow.objects.get().total_minor) == ("failed", 0)
+    assert (Invocation.objects.get(tool="pay").state, sums_of_targets().get().total_minor) == ("failed", 0)
 
 
 def test_session_of_a_role_that_was_removed_does_not_hold_up_the_others(

@@ -23,7 +23,7 @@ from agentops.registry.planner import (
 )
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
 from agentops.runtime.dispatch import claim, work_until_quiet
-from agentops.runtime.models import Invocation, MoneyWindow, Session
+from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import start_session
 from agentops.runtime.sweep import sweep_once
 from approvals.models import ApprovalRequest, Verdict
@@ -43,6 +43,7 @@ from tests.factories.runs import (
     start,
     work,
 )
+from tests.factories.sums import sums_of_targets
 from tests.factories.toy import Toy
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +62,7 @@ def test_small_payment_runs_once(toy: Toy, agent: Agent) -> None:
         "session.finished",
     ]
     assert Invocation.objects.get().state == "succeeded"
-    assert MoneyWindow.objects.get().total_minor == 500
+    assert sums_of_targets().get().total_minor == 500
 
 
 def test_amount_above_the_limit_waits_and_runs_once_when_approved(toy: Toy, agent: Agent, cast: Cast) -> None:
@@ -220,7 +221,7 @@ def test_final_failure_gives_back_amount_and_key(toy: Toy, agent: Agent) -> None
     session = work(toy, agent, pay(), pay(), DONE)
     assert session.status == "finished"
     assert toy.vendor.balances["a-1"] == 99_500
-    assert MoneyWindow.objects.get().total_minor == 500
+    assert sums_of_targets().get().total_minor == 500
 
 
 def test_same_action_twice_is_refused_as_done(toy: Toy, agent: Agent) -> None:

@@ -12,10 +12,11 @@ from agentops.ledger.models import LedgerEvent
 from agentops.registry import roles
 from agentops.registry.tool import OutcomeUnknown
 from agentops.runtime import control, effect, reconciling
-from agentops.runtime.models import Invocation, MoneyWindow, Session
+from agentops.runtime.models import Invocation, Session
 from agentops.runtime.reconciling import CannotReconcile, ask_again, can_be_asked, settle_by_person, unreconciled
 from tests.factories.people import Cast
 from tests.factories.runs import DONE, answer_of, come_back, decide, events, go_on, pay, start, stream, work
+from tests.factories.sums import sums_of_targets
 from tests.factories.toy import Toy
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +60,7 @@ def unknown() -> Invocation:
 
 
 def window() -> int:
-    return MoneyWindow.objects.values_list("total_minor", flat=True).get()
+    return sums_of_targets().values_list("total_minor", flat=True).get()
 
 
 def test_call_of_unknown_outcome_is_queued_for_a_person(toy: Toy, agent: Agent, cast: Cast, session: Session) -> None:

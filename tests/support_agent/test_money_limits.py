@@ -13,7 +13,7 @@ from agentops.llm.scripted import ScriptedPlanner
 from agentops.registry import roles
 from agentops.registry.planner import FinalAnswer, Planner, ToolCall
 from agentops.runtime.dispatch import work_until_quiet
-from agentops.runtime.models import Invocation, MoneyWindow, Session
+from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import employ_agent, start_session
 from approvals.models import ApprovalRequest, Verdict
 from approvals.operations import decide_request
@@ -21,6 +21,7 @@ from support_agent import models
 from support_agent.connectors.stopping import Stop, stop_payout
 from support_agent.role import ROLE
 from tests.factories.people import Cast, make_cast
+from tests.factories.sums import sums_of_targets
 from tests.factories.support import Shop, make_shop, make_ticket
 
 pytestmark = pytest.mark.django_db
@@ -104,7 +105,7 @@ def asked() -> list[tuple[str, list[str]]]:
 
 
 def moved() -> list[tuple[str, int]]:
-    return list(MoneyWindow.objects.values_list("target", "total_minor"))
+    return list(sums_of_targets().values_list("target", "total_minor"))
 
 
 def second_ticket(shop: Shop) -> str:
