@@ -1,6 +1,7 @@
 """Staff screens of the billing system: what is sold and to whom can be edited; money and its books are to be read.
 
-Money moves by calls alone, so that each is decided, recorded and in the books.
+Money moves by calls alone, so that each is decided, recorded and in the books. What a bank does to a charge is no call:
+people record it.
 """
 
 from typing import Any
@@ -10,8 +11,12 @@ from django.db.models import F, Model, QuerySet
 from django.http import HttpRequest
 
 from agentops.kernel.clock import utcnow
+from agentops.registry.tool import ToolFailure
 from agentops.tenancy.record_admin import ReadInline, RecordAdmin
 from billing_agent import models
+from billing_agent.connectors.disputing import close_dispute, open_dispute, told_of
+from billing_agent.connectors.records import DisputeStatus
+from billing_agent.forms import DisputeForm
 
 
 class MethodInline(ReadInline):
@@ -126,6 +131,54 @@ class ChargeAdmin(RecordAdmin):
     search_fields = ("ref", "customer__ref", "customer__email", "operation_key")
     list_filter = ("tenant", "status", "decline_code")
     inlines = (RefundInline, DisputeInline)
+
+
+@admin.register(models.Dispute)
+class DisputeAdmin(RecordAdmin):
+    """Disputes: what the bank's letter says is recorded by hand where no processor tells of it, with its entries."""
+
+    by_hand = True
+    form = DisputeForm
+    autocomplete_fields = ("charge",)
+    list_display = ("ref", "charge", "opened_at", "amount_minor", "currency", "reason", "status", "respond_by")
+    list_select_related = ("charge",)
+    search_fields = ("ref", "charge__ref", "charge__customer__ref", "charge__customer__email")
+    list_filter = ("tenant", "status")
+    actions = ("won", "lost")
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        """Return what is typed for a new one, and all that is known of another."""
+        if obj is None:
+            return ("ref", "charge", "amount", "reason", "opened_at", "respond_by")
+        return tuple(field.name for field in self.opts.fields)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Open the dispute; the form has locked its charge."""
+        tenant_id = obj.charge.tenant_id
+        kept = open_dispute(tenant_id, form.cleaned_data["told"], utcnow())
+        obj.pk = models.Dispute.objects.values_list("pk", flat=True).get(tenant_id=tenant_id, ref=kept.dispute.ref)
+
+    @admin.action(description="Record that the bank gave the money back (won)", permissions=["change"])
+    def won(self, request: HttpRequest, queryset: QuerySet[models.Dispute]) -> None:
+        """Decide each selected dispute for the house."""
+        self._decide(request, queryset, DisputeStatus.WON)
+
+    @admin.action(description="Record that the bank kept the money (lost)", permissions=["change"])
+    def lost(self, request: HttpRequest, queryset: QuerySet[models.Dispute]) -> None:
+        """Decide each selected dispute for the customer."""
+        self._decide(request, queryset, DisputeStatus.LOST)
+
+    def _decide(self, request: HttpRequest, disputes: QuerySet[models.Dispute], status: DisputeStatus) -> None:
+        now = utcnow()
+        for dispute in disputes.select_related("charge"):
+            try:
+                kept = close_dispute(dispute.tenant_id, told_of(dispute, status, now), now)
+            except ToolFailure as failure:
+                self.message_user(request, failure.message, messages.ERROR)
+                continue
+            if kept.changed:
+                self.log_change(request, dispute, f"Recorded as {status.value}.")
+            self.message_user(request, f"Dispute {dispute.ref} is {status.value}.", messages.SUCCESS)
 
 
 @admin.register(models.Credit)

@@ -4,9 +4,10 @@ A limit asks at any dial: a tool that is set to autonomous still stops at it. At
 currency without a limit asks too.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from agentops.registry.role import Budget, GrantDefault, QueueDefault, ThresholdDefault
+from agentops.registry.role import Budget, GrantDefault, QueueDefault, Rule, ThresholdDefault
 from agentops.registry.tool import Dial
 
 MONEY, SUBSCRIPTIONS, MAIL = "billing-money", "billing-subscriptions", "billing-mail"
@@ -50,6 +51,7 @@ GRANTS = (
     GrantDefault("refund_charge", Dial.BOUNDED, (GIVEN,)),
     GrantDefault("generate_invoice", Dial.BOUNDED, (BILLED,)),
     GrantDefault("void_invoice", Dial.ASK),
+    GrantDefault("write_off_invoice", Dial.ASK),
     GrantDefault("change_plan", Dial.BOUNDED, (BILLED,)),
     GrantDefault("drop_plan_change", Dial.ASK),
     GrantDefault("pause_subscription", Dial.ASK),
@@ -74,39 +76,75 @@ QUEUES = (
 
 BUDGET = Budget(max_steps=15, max_seconds=900, max_cost_micro=2_000_000)
 
-_MOVES_MONEY = ("apply_credit", "retry_charge", "refund_charge", "generate_invoice", "change_plan")
-_FIRST_TIME = {"USD": "25.00", "EUR": "25.00", "GBP": "20.00", "JPY": "4000"}
-_TWO_PEOPLE = {"USD": "1000.00", "EUR": "1000.00", "GBP": "800.00", "JPY": "150000"}
+_GIVES = ("apply_credit", "refund_charge", "write_off_invoice")
+_TAKES = ("retry_charge", "generate_invoice", "change_plan")
 
+# What counts as much in each currency, in its own major units. A currency that is not here is refused.
+_FIRST_TIME = {"USD": "50.00", "EUR": "50.00", "GBP": "40.00", "JPY": "8000"}
+_GIVEN_IN_30_DAYS = {"USD": "150.00", "EUR": "150.00", "GBP": "120.00", "JPY": "24000"}
+_GIVEN_IN_A_DAY = {"USD": "500.00", "EUR": "500.00", "GBP": "400.00", "JPY": "80000"}
+_TAKEN_IN_A_DAY = {"USD": "5000.00", "EUR": "5000.00", "GBP": "4000.00", "JPY": "800000"}
+_TWO_PEOPLE = {"USD": "1000.00", "EUR": "1000.00", "GBP": "800.00", "JPY": "150000"}
 
 _FIRST = {"fact": "rate.first_target", "op": "=", "value": True}
 
 
-def _rule(name: str, currency: str, value: str, words: str, **more: Any) -> dict[str, Any]:
-    amount = {"fact": "money.minor", "op": ">", "value": value, "unit": currency}
-    return {
-        "id": f"{name}-{currency.lower()}",
-        "tools": list(_MOVES_MONEY),
-        "when": [amount, *more.pop("when", [])],
-        "effect": "ask",
-        "queue": MONEY,
-        "words": words.format(f"{value} {currency}"),
-        **more,
-    }
+def _rules(
+    name: str, fact: str, amounts: Mapping[str, str], words: str, tools: tuple[str, ...], **more: Any
+) -> tuple[Rule, ...]:
+    """Return one rule a currency, which asks above its amount; ``{}`` in ``words`` is the amount."""
+    also = more.pop("when", [])
+    return tuple(
+        {
+            "id": f"billing-{name}-{currency.lower()}",
+            "tools": list(tools),
+            "when": [{"fact": fact, "op": ">", "value": value, "unit": currency}, *also],
+            "effect": "ask",
+            "queue": MONEY,
+            "words": words.format(f"{value} {currency}"),
+            **more,
+        }
+        for currency, value in amounts.items()
+    )
 
 
-RULES: dict[str, Any] = {
-    "rules": [
-        *(
-            _rule(
-                "first-time", currency, value, "More than {} moves for this customer for the first time.", when=[_FIRST]
-            )
-            for currency, value in _FIRST_TIME.items()
-        ),
-        *(
-            _rule("two-people", currency, value, "More than {} at once needs two people.", people=2)
-            for currency, value in _TWO_PEOPLE.items()
-        ),
-    ]
-}
-"""What limits on a grant cannot say, as a rule set that a tenant can activate: see docs/design/policy.md."""
+RULES: tuple[Rule, ...] = (
+    *_rules(
+        "first-time",
+        "money.minor",
+        _FIRST_TIME,
+        "More than {} is given to this customer for the first time.",
+        _GIVES,
+        when=[_FIRST],
+    ),
+    *_rules(
+        "30-days",
+        "money.customer_30_days_minor",
+        _GIVEN_IN_30_DAYS,
+        "With this, more than {} is given to one customer in 30 days.",
+        _GIVES,
+    ),
+    *_rules(
+        "agent-gives",
+        "money.agent_day_minor",
+        _GIVEN_IN_A_DAY,
+        "With this, the agent gives more than {} to customers in one day.",
+        _GIVES,
+    ),
+    *_rules(
+        "agent-takes",
+        "money.agent_day_minor",
+        _TAKEN_IN_A_DAY,
+        "With this, the agent charges or bills more than {} in one day.",
+        _TAKES,
+    ),
+    *_rules(
+        "two-people",
+        "money.minor",
+        _TWO_PEOPLE,
+        "More than {} at once needs two people.",
+        (*_GIVES, *_TAKES),
+        people=2,
+    ),
+)
+"""What limits on a grant cannot say, as rules of the tenant that employs such an agent: see docs/design/policy.md."""

@@ -8,7 +8,7 @@ from agentops.registry.role import RoleSpec
 from billing_agent.connectors import disputed, owner_of
 from billing_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from billing_agent.playbook import Playbook
-from billing_agent.policy import BUDGET, GRANTS, QUEUES
+from billing_agent.policy import BUDGET, GRANTS, QUEUES, RULES
 from billing_agent.processes import PROCESSES
 from billing_agent.prompts import INSTRUCTIONS
 from billing_agent.tools import TOOLS
@@ -48,4 +48,5 @@ ROLE = RoleSpec(
     processes=PROCESSES,
     intents=INTENTS,
     disputed=disputed,
+    rules=RULES,
 )

@@ -1,11 +1,13 @@
 """Writing, activating and withdrawing rule sets. Each change is an event in the tenant's own stream."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Max
 
-from agentops.kernel.canonical import digest
+from agentops.kernel.canonical import digest, dumps
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.append import Event, append_to
@@ -44,6 +46,28 @@ def save_rule_set(*, tenant_id: UUID, text: str, note: str, house: House, actor:
     )
     _tell(made, "config.added", actor, {"digest": ["", made.digest], "note": ["", words]}, document)
     return made
+
+
+@transaction.atomic
+def adopt_rules(
+    *, tenant_id: UUID, rules: Sequence[Mapping[str, Any]], note: str, house: House, actor: str
+) -> RuleSet | None:
+    """Activate a version that has the tenant's active rules as they are, and ``rules`` behind them; return it.
+
+    A rule whose id the tenant has already is the tenant's own and stays as it is; None when there is no other. Raises
+    BadRules when the two do not go together.
+    """
+    active = _active(tenant_id)
+    document: dict[str, Any] = {} if active is None else dict(active.document)
+    own = list(document.get("rules", ()))
+    known = {rule["id"] for rule in own}
+    missing = [rule for rule in rules if rule["id"] not in known]
+    if not missing:
+        return None
+    text = dumps({**document, "rules": [*own, *missing]})
+    made = save_rule_set(tenant_id=tenant_id, text=text, note=note, house=house, actor=actor)
+    instead_of = None if active is None else active.pk
+    return activate_rule_set(rule_set_id=made.pk, instead_of=instead_of, house=house, actor=actor)
 
 
 @transaction.atomic

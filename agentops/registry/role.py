@@ -60,6 +60,10 @@ class QueueDefault:
     description: str
 
 
+Rule = Mapping[str, Any]
+"""One rule of a rule set as data, in the form that an admin writes: see docs/design/policy.md."""
+
+
 @dataclass(frozen=True)
 class Intake:
     """A request typed in by staff: who asks, and what. All of it is text from outside."""
@@ -95,6 +99,9 @@ class RoleSpec:
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
 
+    ``rules`` come into the rule set of a tenant that employs its first agent of the role: rules about the role's own
+    tools and queues, which the tenant edits from then on. Their ids begin with the role's name.
+
     ``version`` grows when sessions begun under the code before must not go on under this one; ``continues``
     names the older versions whose sessions this code may go on with all the same.
     """
@@ -119,6 +126,7 @@ class RoleSpec:
     processes: tuple[ProcessSpec, ...] = ()
     intents: tuple[Intent, ...] = ()
     disputed: Callable[[datetime, int], Sequence[Disputed]] | None = None
+    rules: tuple[Rule, ...] = ()
     version: int = 1
     continues: frozenset[int] = frozenset()
 

@@ -11,6 +11,7 @@ from agentops.agents.models import Agent
 from agentops.kernel.canonical import JSON
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.append import Event, append_to
+from agentops.policy.rule_check import BadRules
 from agentops.registry.role import RoleSpec
 from agentops.runtime.operations import employ_agent
 from agentops.runtime.ports import approval_gate
@@ -85,5 +86,11 @@ def _employ(tenant: Tenant, role: RoleSpec) -> bool:
             f"The tenant has an agent of another role that is called {role.title!r}.",
             next_step="Rename that agent in the admin.",
         )
-    employ_agent(tenant_id=tenant.pk, role=role, name=role.title, actor=ACTOR)
+    try:
+        employ_agent(tenant_id=tenant.pk, role=role, name=role.title, actor=ACTOR)
+    except BadRules as error:
+        raise CannotOpen(
+            f"The rules of {tenant.name!r} and the default rules of {role.title!r} do not go together. {error.message}",
+            next_step="Change the tenant's rules in the admin, and run the command again.",
+        ) from error
     return True

@@ -15,10 +15,12 @@ from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, Statement, append
+from agentops.policy.operations import adopt_rules
 from agentops.registry.planner import Subject
 from agentops.registry.role import Intake, RoleSpec
 from agentops.registry.roles import get_role
 from agentops.runtime import doorbell, statements
+from agentops.runtime.house import house_of
 from agentops.runtime.models import Priority, Session
 from agentops.runtime.ports import approval_gate
 from agentops.runtime.spend import forfeit_parts
@@ -38,9 +40,17 @@ class CannotStart(AgentOpsError):
 
 @transaction.atomic
 def employ_agent(*, tenant_id: UUID, role: RoleSpec, name: str, actor: str) -> Agent:
-    """Make an agent with the role's defaults, and the approval queues that the role's tools need."""
+    """Make an agent with the role's defaults, and the approval queues that the role's tools need.
+
+    With the first agent of a role, its default rules come into the tenant's rule set. Raises BadRules when the tenant's
+    own rules do not go together with them: an agent does not work without its rules.
+    """
+    is_first = not Agent.objects.filter(tenant_id=tenant_id, role=role.name).exists()
     agent = create_agent(tenant_id=tenant_id, role=role, name=name, actor=actor)
     approval_gate().ensure_queues(tenant_id, role.queues)
+    if is_first and role.rules:
+        note = f"The default rules of the role {role.title} are added."
+        adopt_rules(tenant_id=tenant_id, rules=role.rules, note=note, house=house_of(tenant_id), actor=actor)
     return agent
 
 

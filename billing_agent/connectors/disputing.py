@@ -15,7 +15,7 @@ from billing_agent import models
 from billing_agent.connectors import reading
 from billing_agent.connectors.applying import post
 from billing_agent.connectors.dispute_rules import Step, Told, plan_told
-from billing_agent.connectors.effect import invalid, missing
+from billing_agent.connectors.effect import conflict, invalid, missing
 from billing_agent.connectors.records import OPEN_DISPUTES, Dispute, DisputeStatus
 
 
@@ -46,6 +46,16 @@ def close_dispute(tenant_id: UUID, told: Told, now: datetime) -> Kept:
     if told.status in OPEN_DISPUTES:
         raise invalid("A dispute is closed as won or lost.")
     return _keep(tenant_id, told, now)
+
+
+def require_new(tenant_id: UUID, told: Told) -> None:
+    """Refuse what cannot be opened, in the transaction that then opens it: the charge stays locked until it ends.
+
+    Raises ToolFailure as ``open_dispute`` does, and CONFLICT for a dispute that is on record.
+    """
+    if models.Dispute.objects.filter(tenant_id=tenant_id, ref=told.ref).exists():
+        raise conflict(f"Dispute {told.ref} is on record already.")
+    plan_told(reading.charge_record(_locked_charge(tenant_id, told.charge_ref)), None, told)
 
 
 def told_of(row: models.Dispute, status: DisputeStatus, at: datetime) -> Told:

@@ -36,7 +36,7 @@ AN_INVOICE_IS_ITS_LINES = pgtrigger.Trigger(
     name="an_invoice_is_its_lines",
     level=pgtrigger.Row,
     when=pgtrigger.After,
-    operation=pgtrigger.Insert | pgtrigger.UpdateOf("status", "total_minor"),
+    operation=pgtrigger.Insert | pgtrigger.UpdateOf("status", "total_minor"),  # type: ignore[no-untyped-call]
     timing=pgtrigger.Deferred,
     condition=pgtrigger.Q(new__status__in=["open", "paid", "void", "uncollectible"]),
     func="""

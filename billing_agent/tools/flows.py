@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from agentops.registry.flow import Argument, Field, Flow, Intent, Kind, Sends, Trust
 
-CASE, MAIL, CREDIT, REFUND, CHARGE, INVOICE, VOID, PLAN, PAUSE, CANCEL, TAKE_BACK = (
+CASE, MAIL, CREDIT, REFUND, CHARGE, INVOICE, VOID, WRITE_OFF, PLAN, PAUSE, CANCEL, TAKE_BACK = (
     "case",
     "mail",
     "credit",
@@ -17,6 +17,7 @@ CASE, MAIL, CREDIT, REFUND, CHARGE, INVOICE, VOID, PLAN, PAUSE, CANCEL, TAKE_BAC
     "charge",
     "invoice",
     "void",
+    "write off",
     "plan",
     "pause",
     "cancel",
@@ -85,6 +86,7 @@ INTENTS = (
         ),
     ),
     Intent(VOID, ("void*", "cancel invoice*", "withdraw invoice*", "wrong invoice*", "invoice mistake")),
+    Intent(WRITE_OFF, ("write off", "written off", "uncollectible", "bad debt*", "give up invoice*", "insolven*")),
     Intent(
         PLAN,
         (
@@ -273,6 +275,7 @@ _MOVED: Mapping[str, Field] = {
     "tax_minor": _OWN_AMOUNT,
     "subtotal_minor": _OWN_AMOUNT,
     "credited_minor": _OWN_AMOUNT,
+    "written_off_minor": _OWN_AMOUNT,
     "invoice_status": _OWN_LABEL,
 }
 APPLY_CREDIT = Flow(CREDIT, arguments={**_MONEY, "invoice_id": _INVOICE}, results=_MOVED)
@@ -296,6 +299,7 @@ GENERATE_INVOICE = Flow(
     results=_MOVED,
 )
 VOID_INVOICE = Flow(VOID, arguments={"invoice_id": _INVOICE, "reason": _TEXT}, results=_MOVED)
+WRITE_OFF_INVOICE = Flow(WRITE_OFF, arguments={"invoice_id": _INVOICE, "reason": _TEXT}, results=_MOVED)
 
 _SOLD: Mapping[str, Field] = {
     **_SUBSCRIPTION_FIELDS,

@@ -1,4 +1,4 @@
-"""Hard writes that bill a customer for something beside subscriptions, and that take an invoice back."""
+"""Hard writes that bill a customer for something beside subscriptions, take an invoice back, and give one up."""
 
 from agentops.registry.declare import (
     CURRENCY,
@@ -13,7 +13,7 @@ from agentops.registry.declare import (
 )
 from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
 from billing_agent.connectors.checks import MOST_QUANTITY
-from billing_agent.connectors.port import GenerateInvoice, Item, VoidInvoice
+from billing_agent.connectors.port import GenerateInvoice, Item, VoidInvoice, WriteOffInvoice
 from billing_agent.tools import flows
 from billing_agent.tools.parts import INVOICE, INVOICE_ID, OUT_STATUS, OWNER, REASON, previews, reconcile, runs
 
@@ -36,6 +36,10 @@ def _generate(arguments: Arguments) -> GenerateInvoice:
 
 def _void(arguments: Arguments) -> VoidInvoice:
     return VoidInvoice(arguments["invoice_id"], arguments["reason"])
+
+
+def _write_off(arguments: Arguments) -> WriteOffInvoice:
+    return WriteOffInvoice(arguments["invoice_id"], arguments["reason"])
 
 
 GENERATE_INVOICE = ToolSpec(
@@ -139,4 +143,43 @@ VOID_INVOICE = ToolSpec(
     stopped_by="asks (cannot be undone, destroys); open invoices on which nothing was paid, in open books only",
 )
 
-INVOICES = (GENERATE_INVOICE, VOID_INVOICE)
+WRITE_OFF_INVOICE = ToolSpec(
+    name="write_off_invoice",
+    version=1,
+    owner=OWNER,
+    description=(
+        "Gives up what is left of an open invoice of this customer that nobody will pay. Only after its due date; what"
+        " was paid of it stays paid, and it is not charged again. It cannot be taken back, so a person decides each"
+        " time. Not for what was billed by mistake: use void_invoice or apply_credit."
+    ),
+    input_schema=closed({"invoice_id": INVOICE_ID, "reason": REASON}),
+    output_schema=closed(
+        {
+            "invoice_id": OUT_REF,
+            "status": OUT_STATUS,
+            "written_off_minor": integer("What was left of it."),
+            "currency": OUT_CURRENCY,
+        }
+    ),
+    tier=Tier.WRITE_HARD,
+    auth_scope="billing:invoices:write",
+    data_class=DataClass.FINANCIAL,
+    flow=flows.WRITE_OFF_INVOICE,
+    run=runs(_write_off),
+    examples=({"invoice_id": "in_31d0c2", "reason": "The company was dissolved in October."},),
+    destructive=True,
+    irreversible=True,
+    preview=previews(_write_off),
+    reconcile=reconcile,
+    reconcile_is_final=True,
+    scoped=INVOICE,
+    identity=("invoice_id",),
+    money_family="given",
+    queue="billing-money",
+    tags=("money",),
+    outcome="changed",
+    worst="gives up money that a customer would have paid",
+    stopped_by="asks two people (cannot be undone, destroys); open invoices past their due date only",
+)
+
+INVOICES = (GENERATE_INVOICE, VOID_INVOICE, WRITE_OFF_INVOICE)

@@ -3,14 +3,17 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
 from agentops.tenancy.models import Membership, Role
 from billing_agent import models
+from billing_agent.books import balances
 from billing_agent.connectors.port import ApplyCredit, WriteMail
+from billing_agent.models import Account
 from tests.factories.billing import Desk, make_desk, usd
 from tests.factories.support import make_tenant
 
@@ -117,6 +120,69 @@ def test_a_plan_is_added_in_ones_own_company_and_its_price_stays(desk: Desk, bob
     assert bob.post(url(models.Plan, "change", plan.pk), {"name": "Yearly", "amount_minor": "1"}).status_code == 302
     plan.refresh_from_db()
     assert (plan.name, plan.amount_minor, plan.active) == ("Yearly", 20_000, False)
+
+
+def dispute_form(desk: Desk, **changes: object) -> dict[str, object]:
+    opened = {"opened_at_0": "2026-11-10", "opened_at_1": "08:00"}
+    form = {"ref": "dp-1", "charge": desk.charge().pk, "amount": "55.00", "reason": "fraudulent", **opened}
+    return {**form, **changes}
+
+
+def test_a_dispute_is_recorded_by_hand_with_its_entry_and_decided(desk: Desk, bob: Client) -> None:
+    assert bob.get(url(models.Dispute, "add")).status_code == 200
+    assert bob.post(url(models.Dispute, "add"), dispute_form(desk)).status_code == 302
+    dispute = models.Dispute.objects.get()
+    assert (dispute.status, dispute.amount_minor, dispute.currency) == ("needs_response", 5500, "USD")
+    assert balances(desk.tenant.id, currency="USD")[Account.DISPUTED] == 5500
+    assert bob.get(url(models.Dispute, "change", dispute.pk)).status_code == 200
+    bob.post(url(models.Dispute, "change", dispute.pk), dispute_form(desk, ref="dp-2", amount="1.00"))
+    assert models.Dispute.objects.get().ref == "dp-1"
+
+    lost, won = ({"action": name, "_selected_action": [dispute.pk]} for name in ("lost", "won"))
+    assert "Dispute dp-1 is lost." in bob.post(url(models.Dispute), lost, follow=True).content.decode()
+    refused = bob.post(url(models.Dispute), won, follow=True).content.decode()
+    assert "Dispute dp-1 is lost already, so it cannot be won." in refused
+    dispute.refresh_from_db()
+    assert (dispute.status, balances(desk.tenant.id, currency="USD")[Account.WRITTEN_OFF]) == ("lost", 5500)
+    assert list(LogEntry.objects.order_by("pk").values_list("change_message", flat=True))[-1] == "Recorded as lost."
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"amount": "55.01"}, "only $55.00 are left"),
+        ({"amount": "0"}, "The amount must be more than nothing."),
+        ({"ref": ""}, "This field is required."),
+        ({"charge": 0}, "not one of the available choices"),
+    ],
+)
+def test_a_dispute_that_cannot_be_is_refused_in_words(
+    desk: Desk, bob: Client, changes: dict[str, object], words: str
+) -> None:
+    answer = bob.post(url(models.Dispute, "add"), dispute_form(desk, **changes))
+    assert (answer.status_code, words in answer.content.decode()) == (200, True)
+    assert not models.Dispute.objects.exists()
+
+
+def test_a_dispute_is_recorded_once_and_about_a_charge_of_ones_own_company(desk: Desk, bob: Client) -> None:
+    bob.post(url(models.Dispute, "add"), dispute_form(desk, amount="5.00"))
+    again = bob.post(url(models.Dispute, "add"), dispute_form(desk, amount="5.00"))
+    assert "Dispute dp-1 is on record already." in again.content.decode()
+    south = make_desk(make_tenant("south"))
+    foreign = bob.post(url(models.Dispute, "add"), dispute_form(desk, ref="dp-2", charge=south.charge().pk))
+    assert "not one of the available choices" in foreign.content.decode()
+    assert models.Dispute.objects.count() == 1
+
+
+def test_who_may_only_look_records_no_dispute(desk: Desk) -> None:
+    user = User.objects.create_user("carol", "carol@example.com", "carol", is_staff=True)
+    Membership.objects.create(tenant=desk.tenant, user=user, role=Role.ADMIN)
+    user.user_permissions.add(Permission.objects.get(codename="view_dispute"))
+    client = Client()
+    client.force_login(user)
+    assert client.get(url(models.Dispute)).status_code == 200
+    assert client.post(url(models.Dispute, "add"), dispute_form(desk)).status_code == 403
+    assert not models.Dispute.objects.exists()
 
 
 def test_who_closes_the_books_is_on_record(desk: Desk, bob: Client) -> None:

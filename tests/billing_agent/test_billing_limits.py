@@ -67,6 +67,7 @@ def asked() -> list[tuple[str, list[str]]]:
 
 
 DAY = "Credits and refunds of more than $50.00 for one customer in one day need a person."
+FIRST = "More than 50.00 USD is given to this customer for the first time."
 LARGE = "Credits that come to more than $100.00 for one customer in one day always need a person."
 
 
@@ -76,7 +77,7 @@ def test_a_credit_of_fifty_dollars_runs_without_a_person(work: Work, desk: Desk)
     assert desk.dana.credits.get().left_minor == 5000
 
 
-@pytest.mark.parametrize(("minor", "words"), [(5001, [DAY]), (10_001, [DAY, LARGE])])
+@pytest.mark.parametrize(("minor", "words"), [(5001, [DAY, FIRST]), (10_001, [DAY, LARGE, FIRST])])
 def test_more_asks(work: Work, desk: Desk, minor: int, words: list[str]) -> None:
     session = work(f"Please give us a credit of ${minor / 100:.2f}.", LOOK, credit(minor))
     assert (session.status, asked()) == ("waiting_approval", [("apply_credit", words)])

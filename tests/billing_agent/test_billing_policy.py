@@ -1,12 +1,14 @@
 """What a fresh billing agent may do: limits as the policy decides them, over facts as it makes them."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agentops.kernel.money import Money
 from agentops.policy.baseline import BASELINE, Limit, covers, threshold_rules
+from agentops.policy.checks import problems_of_rules
 from agentops.policy.engine import Verdict, decide
 from agentops.policy.facts import UNRATED, GrantFacts, Proposed, SessionFacts, Spent, Switches, facts_of
 from agentops.policy.rule_check import House, read
@@ -19,7 +21,7 @@ from billing_agent.tools import TOOLS
 
 BOUNDED = ["apply_credit", "retry_charge", "generate_invoice", "change_plan"]
 HOUSE = House(TOOLS, frozenset(queue.slug for queue in QUEUES))
-SHARED = compiled(RULES, "digest")
+SHARED = compiled({"rules": list(RULES)}, "digest")
 LIMITS = {
     "apply_credit": "Credits and refunds of more than $50.00 for one customer in one day need a person.",
     "retry_charge": "Charges of more than $50.00 for one customer in one day need a person.",
@@ -35,7 +37,13 @@ def limits_of(name: str) -> tuple[Limit, ...]:
 
 
 def facts(
-    name: str, amount: Money | None, *, moved: int = 0, dial: Dial | None = None, first: bool = False
+    name: str,
+    amount: Money | None,
+    *,
+    moved: int = 0,
+    dial: Dial | None = None,
+    first: bool = False,
+    spent: Spent | None = None,
 ) -> dict[str, Any]:
     """Return the facts of a call whose every value comes from where it should."""
     tool = ROLE.tool(name)
@@ -52,7 +60,7 @@ def facts(
             preview=preview,
             arguments=tool.examples[0],
             switches=Switches(frozen=False, elevated=True),
-            spent=Spent(customer_day=moved),
+            spent=spent or Spent(customer_day=moved),
             rate={**UNRATED, "first_target": first},
         )
     )
@@ -112,13 +120,13 @@ def test_credits_and_refunds_count_together_and_charges_and_invoices_by_themselv
         families.setdefault(tool.money_family, set()).add(tool.name)
     del families[""]
     assert families == {
-        "given": {"apply_credit", "refund_charge"},
+        "given": {"apply_credit", "refund_charge", "write_off_invoice"},
         "charged": {"retry_charge"},
         "billed": {"generate_invoice", "change_plan"},
     }
 
 
-@pytest.mark.parametrize("name", ["refund_charge", "void_invoice", "end_subscription_now"])
+@pytest.mark.parametrize("name", ["refund_charge", "void_invoice", "write_off_invoice", "end_subscription_now"])
 @pytest.mark.parametrize("dial", [Dial.BOUNDED, Dial.AUTONOMOUS, Dial.ASK])
 def test_what_cannot_be_undone_asks_at_any_dial(name: str, dial: Dial) -> None:
     asked = verdict(name, usd(1), dial=dial)
@@ -167,14 +175,30 @@ def test_no_hard_write_runs_without_a_limit(tool: Any) -> None:
     assert (granted.dial is Dial.BOUNDED) == bool(granted.thresholds)
 
 
-def shared(name: str, amount: Money, *, first: bool = False) -> Verdict:
-    """Decide with the rule set of the role as well."""
-    made = facts(name, amount, first=first)
+def shared(name: str, amount: Money, **more: Any) -> Verdict:
+    """Decide with the rules of the role as well."""
+    made = facts(name, amount, **more)
     return decide(made, (*BASELINE, *threshold_rules(name, limits_of(name)), *SHARED.rules_for(made["tool"])))
 
 
 def test_the_rule_set_of_the_role_can_be_saved() -> None:
-    assert read(json.dumps(RULES), HOUSE) == RULES
+    assert read(json.dumps({"rules": RULES}), HOUSE) == {"rules": list(RULES)}
+    assert list(problems_of_rules(ROLE)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"id": "two-people-usd"}, "The default rule 'two-people-usd' of 'billing'."),
+        ({"tools": ["issue_refund"]}, "issue_refund"),
+        ({"queue": "refunds"}, "refunds"),
+        ({"effect": "allow"}, "must be ask or forbid"),
+    ],
+)
+def test_default_rules_that_no_tenant_could_save_are_found_by_a_check(changes: dict[str, Any], words: str) -> None:
+    [found] = problems_of_rules(replace(ROLE, rules=({**RULES[0], **changes},)))
+    assert found.id == "agentops.E012"
+    assert words in found.msg
 
 
 @pytest.mark.parametrize("name", [*BOUNDED, "refund_charge"])
@@ -192,15 +216,52 @@ def test_the_rule_set_of_the_role_can_be_saved() -> None:
 def test_more_than_a_thousand_needs_two_people(name: str, amount: Money, people: int) -> None:
     asked = shared(name, amount)
     assert (asked.effect, asked.people) == (Effect.ASK, people)
-    assert asked.queue == ("billing-money" if people == 2 else "")
+    assert any("at once needs two people" in words for words in asks(asked)) == (people == 2)
+    assert people == 1 or asked.queue == "billing-money"
 
 
 @pytest.mark.parametrize("name", BOUNDED)
-def test_what_moves_for_the_first_time_asks_earlier(name: str) -> None:
-    assert shared(name, usd(2500), first=True).effect is Effect.ALLOW
-    assert shared(name, usd(2501), first=True).effect is Effect.ASK
-    assert shared(name, usd(2501)).effect is Effect.ALLOW
-    assert shared(name, usd(5000)).effect is Effect.ALLOW
+def test_what_runs_by_itself_still_does_under_the_rules_of_the_role(name: str) -> None:
+    assert shared(name, usd(5000), first=True).effect is Effect.ALLOW
+    assert shared(name, usd(5001)).effect is Effect.ASK
+
+
+def by_rules_alone(name: str, amount: Money, **more: Any) -> list[str]:
+    """Return why the rules of the role ask, whatever limits a grant has."""
+    made = facts(name, amount, **more)
+    return asks(decide(made, (*BASELINE, *SHARED.rules_for(made["tool"]))))
+
+
+FIRST_TIME = "More than 50.00 USD is given to this customer for the first time."
+IN_30_DAYS = "With this, more than 150.00 USD is given to one customer in 30 days."
+AGENT_GIVES = "With this, the agent gives more than 500.00 USD to customers in one day."
+AGENT_TAKES = "With this, the agent charges or bills more than 5000.00 USD in one day."
+
+
+def test_a_large_amount_for_the_first_time_asks_also_when_the_daily_limit_is_raised() -> None:
+    assert FIRST_TIME in by_rules_alone("apply_credit", usd(5001), first=True)
+    assert FIRST_TIME not in by_rules_alone("apply_credit", usd(5001))
+    assert FIRST_TIME not in by_rules_alone("apply_credit", usd(5000), first=True)
+    assert FIRST_TIME not in by_rules_alone("retry_charge", usd(5001), first=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "spent", "words"),
+    [
+        ("apply_credit", Spent(customer_30_days=14_999), ""),
+        ("apply_credit", Spent(customer_30_days=15_000), IN_30_DAYS),
+        ("retry_charge", Spent(customer_30_days=15_000), ""),
+        ("apply_credit", Spent(agent_day=49_999), ""),
+        ("apply_credit", Spent(agent_day=50_000), AGENT_GIVES),
+        ("generate_invoice", Spent(agent_day=499_999), ""),
+        ("generate_invoice", Spent(agent_day=500_000), AGENT_TAKES),
+        ("retry_charge", Spent(agent_day=500_000), AGENT_TAKES),
+    ],
+)
+def test_what_adds_up_asks(name: str, spent: Spent, words: str) -> None:
+    asked = shared(name, usd(1), spent=spent)
+    assert asks(asked) == ([words] if words else [])
+    assert asked.queue == ("billing-money" if words else "")
 
 
 def test_a_currency_that_no_rule_of_the_set_compares_is_refused() -> None:

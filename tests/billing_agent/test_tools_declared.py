@@ -37,6 +37,7 @@ from billing_agent.connectors.port import (
     VoidInvoice,
     Write,
     WriteMail,
+    WriteOffInvoice,
 )
 from billing_agent.policy import QUEUES
 from billing_agent.role import ROLE, hand_over
@@ -97,6 +98,7 @@ def test_tools_are_these() -> None:
         "refund_charge",
         "generate_invoice",
         "void_invoice",
+        "write_off_invoice",
         "change_plan",
         "drop_plan_change",
         "pause_subscription",
@@ -171,9 +173,14 @@ def test_what_cannot_be_undone_and_what_destroys() -> None:
     assert {tool.name for tool in TOOLS if tool.irreversible} == {
         "refund_charge",
         "void_invoice",
+        "write_off_invoice",
         "end_subscription_now",
     }
-    assert {tool.name for tool in TOOLS if tool.destructive} == {"void_invoice", "end_subscription_now"}
+    assert {tool.name for tool in TOOLS if tool.destructive} == {
+        "void_invoice",
+        "write_off_invoice",
+        "end_subscription_now",
+    }
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=_name)
@@ -205,6 +212,7 @@ MEANT: Mapping[str, Write] = {
         (Item("Onboarding workshop, 2 hours", 2, 12000),), "USD", "As agreed on 12 November.", 14
     ),
     "void_invoice": VoidInvoice("in_31d0c2", "It bills the same workshop a second time."),
+    "write_off_invoice": WriteOffInvoice("in_31d0c2", "The company was dissolved in October."),
     "change_plan": ChangePlan("sub_5c10", "team-monthly", 3, now=True),
     "drop_plan_change": DropPlanChange("sub_5c10"),
     "pause_subscription": PauseSubscription("sub_5c10", date(2027, 1, 15)),
