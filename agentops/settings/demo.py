@@ -30,6 +30,7 @@ DATABASES = {"default": _DATABASE}
 # Callables without arguments that add what is missing and change nothing that is there, in this order.
 DEMO_SEEDS = (
     "support_agent.seeds.seed_demo",
+    "billing_agent.seeds.seed_demo",
     "agentops.embedded.seed.seed_people_and_agents",
     "agentops.accounts.demo.seed_factors",
     "approvals.seeds.seed_demo",
