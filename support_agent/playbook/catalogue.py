@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agentops.registry.offline.looking import Unclear
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -93,10 +95,6 @@ _TURN = re.compile(r"\b(?:to|for|into|with|be|in)\b", re.IGNORECASE)
 _NOT_THAT = re.compile(
     r"\b(?:instead of|rather than|not|from|currently|no longer)\s+(?:the |a |an |in |my )?", re.IGNORECASE
 )
-
-
-class Unclear(Exception):
-    """The words do not name exactly one thing. The message says why, to a person."""
 
 
 def options_said(text: str, variants: Iterable[Variant]) -> dict[str, list[str]]:

@@ -5,9 +5,11 @@ Each of these is proposed once, whatever becomes of it, so a session that cannot
 
 from collections.abc import Sequence
 
+from agentops.registry.offline.ending import Work, final, note, reason, summary
+from agentops.registry.offline.looking import CannotKnow, NotYetKnown
 from agentops.registry.planner import Observation, ObservationStatus, PlanContext, Proposal, ToolCall
-from support_agent.playbook.facts import CannotKnow, Desk, NotYetKnown
-from support_agent.playbook.letter import Work, final, note, reason, reply, summary
+from support_agent.playbook.facts import Desk
+from support_agent.playbook.letter import reply
 
 CLOSING_TOOLS = frozenset({"escalate_ticket", "send_reply", "draft_reply", "update_ticket"})
 _NOT_ALLOWED = frozenset({ObservationStatus.REFUSED, ObservationStatus.REJECTED, ObservationStatus.EXPIRED})
@@ -31,8 +33,10 @@ def close(context: PlanContext, desk: Desk, granted: frozenset[str], work: Work)
     if sending in _NOT_ALLOWED and _can_still(context.history, "draft_reply", granted):
         return ToolCall("draft_reply", {"body": body}, "The reply may not be sent; a person can use the draft.")
     if answered and not for_a_person and _can_still(context.history, "update_ticket", granted):
-        return ToolCall("update_ticket", {"status": "answered", "note": note(work)}, "Everything is answered.")
-    return final(work, unsent=not answered, escalated=escalated)
+        return ToolCall(
+            "update_ticket", {"status": "answered", "note": note(work, "ticket")}, "Everything is answered."
+        )
+    return final(work, "ticket", unsent=not answered, escalated=escalated)
 
 
 def _can_still(history: Sequence[Observation], tool: str, granted: frozenset[str]) -> bool:

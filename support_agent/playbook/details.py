@@ -1,32 +1,8 @@
-"""The particulars inside a wish (pure): amounts, addresses, ways to pay, reasons."""
+"""The particulars inside a wish (pure): addresses, ways to pay, reasons."""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-from agentops.kernel.money import BadMoney, Money
-
-_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
-_AMOUNT = re.compile(
-    r"(?P<sign>[$€£])\s?(?P<signed>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s?(?P<k>k)\b)?"
-    r"|(?P<plain>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s?(?P<word>dollars?|usd|bucks|euros?|eur|pounds?|gbp)\b",
-    re.IGNORECASE,
-)
-_WORDS = {"d": "USD", "u": "USD", "b": "USD", "e": "EUR", "p": "GBP", "g": "GBP"}
-
-
-def amounts_in(text: str) -> tuple[Money, ...]:
-    """Return the amounts of money in ``text``, each once. One finer than a cent is left out."""
-    found: list[Money] = []
-    for match in _AMOUNT.finditer(text):
-        currency = _SIGNS[match["sign"]] if match["sign"] else _WORDS[match["word"][0].lower()]
-        digits = (match["signed"] or match["plain"]).replace(",", "")
-        try:
-            money = Money.parse(digits, currency)
-        except BadMoney:
-            continue
-        found.append(Money(money.minor * (1000 if match["k"] else 1), currency))
-    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)

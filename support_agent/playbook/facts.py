@@ -8,27 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentops.kernel.errors import FailureKind
 from agentops.kernel.money import Money
-from agentops.registry.planner import Observation, ObservationStatus, ToolCall
+from agentops.registry.offline.looking import CannotKnow, Lookups, NotFound
+from agentops.registry.planner import Observation
 from support_agent.playbook.catalogue import Variant
 from support_agent.playbook.details import Address, PayMethod
 
 MOST_ORDERS = 8
 LOOKUPS_UNTIL = 11
 """Look-ups are proposed while fewer than this many steps are taken, so that changes and an answer fit in."""
-
-
-class NotYetKnown(Exception):
-    """``call`` has to be made before the work can go on."""
-
-    def __init__(self, call: ToolCall) -> None:
-        super().__init__(call.tool)
-        self.call = call
-
-
-class CannotKnow(Exception):
-    """A look-up was made and told nothing, or none may be made any more. The message is for a person."""
 
 
 class NoSuchOrder(CannotKnow):
@@ -119,12 +107,11 @@ class Desk:
     """The facts of one session. ``granted`` are the names of the tools that may be proposed."""
 
     def __init__(self, history: Sequence[Observation], granted: Iterable[str]) -> None:
-        self._history = history
-        self._granted = frozenset(granted)
+        self._lookups = Lookups(history, frozenset(granted), LOOKUPS_UNTIL)
 
     def person(self) -> Person:
         """Return the session's customer."""
-        told = self._lookup("lookup_customer", {})
+        told = self._lookups.told("lookup_customer", {})
         return Person(
             id=told["customer_id"],
             first_name=told["first_name"],
@@ -135,7 +122,13 @@ class Desk:
 
     def order(self, written: str) -> Purchase:
         """Return the order that was written as ``written`` ("W100", "#w100")."""
-        return _purchase(self._lookup("lookup_order", {"order_id": self.order_id(written)}))
+        return _purchase(self._order(self.order_id(written)))
+
+    def _order(self, order_id: str) -> Any:
+        try:
+            return self._lookups.told("lookup_order", {"order_id": order_id})
+        except NotFound:
+            raise NoSuchOrder(order_id[:40]) from None
 
     def order_id(self, written: str) -> str:
         """Return the customer's own order id that is meant, or the written one as it would be stored."""
@@ -153,11 +146,11 @@ class Desk:
 
     def product_names(self) -> dict[str, str]:
         """Return product id to name of everything on sale."""
-        return {row["product_id"]: row["name"] for row in self._lookup("list_products", {})["products"]}
+        return {row["product_id"]: row["name"] for row in self._lookups.told("list_products", {})["products"]}
 
     def variants(self, product_id: str) -> tuple[str, str, tuple[Variant, ...]]:
         """Return name, currency and variants of a product."""
-        told = self._lookup("lookup_product", {"product_id": product_id})
+        told = self._lookups.told("lookup_product", {"product_id": product_id})
         rows = told["variants"]
         variants = tuple(
             Variant(row["item_id"], dict(row["options"]), int(row["price_minor"]), bool(row["available"]))
@@ -167,27 +160,8 @@ class Desk:
 
     def passages(self, query: str) -> tuple[Found, ...]:
         """Return what the knowledge base answered to ``query``, best first."""
-        told = self._lookup("search_knowledge_base", {"query": query})
+        told = self._lookups.told("search_knowledge_base", {"query": query})
         return tuple(Found(row["title"], row["passage"], int(row["score"])) for row in told["results"])
-
-    def _lookup(self, tool: str, arguments: dict[str, Any]) -> Any:
-        for seen in self._history:
-            if seen.tool == tool and seen.arguments == arguments:
-                if seen.status is ObservationStatus.OK:
-                    return seen.result
-                raise _failure(tool, arguments, seen)
-        if tool not in self._granted:
-            raise CannotKnow(f"the agent may not use {tool}")
-        if len(self._history) >= LOOKUPS_UNTIL:
-            raise CannotKnow("there is too much to look up for one session")
-        raise NotYetKnown(ToolCall(tool, arguments))
-
-
-def _failure(tool: str, arguments: Mapping[str, Any], seen: Observation) -> CannotKnow:
-    code = seen.result.get("code") if isinstance(seen.result, Mapping) else None
-    if tool == "lookup_order" and code == FailureKind.NOT_FOUND:
-        return NoSuchOrder(str(arguments["order_id"])[:40])
-    return CannotKnow(f"{tool} gave no answer")
 
 
 def _bare(order_id: str) -> str:

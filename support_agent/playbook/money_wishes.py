@@ -6,10 +6,12 @@ What is asked for is checked against the order; whether it may be given is for p
 import re
 
 from agentops.kernel.money import Money
-from support_agent.playbook.catalogue import Unclear, mentions
-from support_agent.playbook.details import KEEPS_ALL, amounts_in, methods_named, problem_in
+from agentops.registry.offline.amounts import one_amount
+from agentops.registry.offline.looking import Unclear
+from agentops.registry.offline.outcomes import Change, Outcome
+from support_agent.playbook.catalogue import mentions
+from support_agent.playbook.details import KEEPS_ALL, methods_named, problem_in
 from support_agent.playbook.facts import Desk, Line, Purchase
-from support_agent.playbook.outcomes import Change, Outcome
 from support_agent.playbook.selecting import method_for, one_order
 from support_agent.playbook.wishes import Wish
 
@@ -70,7 +72,7 @@ def _item_named(text: str, order: Purchase) -> Line | None:
 def _amount(wish: Wish, order: Purchase, item: Line | None, problem: str) -> Money:
     if problem == "charged twice":
         return _paid_twice(order)
-    named = _named_amount(wish)
+    named = one_amount(wish.words, wish.before)
     if named is not None:
         if named.currency != order.currency:
             raise Unclear(f"{named} is asked for, but the order is in {order.currency}")
@@ -82,16 +84,6 @@ def _amount(wish: Wish, order: Purchase, item: Line | None, problem: str) -> Mon
     if KEEPS_ALL.search(wish.all_words) and problem in ("is missing", "arrived damaged"):
         return order.money(order.kept_minor)
     raise Unclear("it is not said how much is asked for")
-
-
-def _named_amount(wish: Wish) -> Money | None:
-    for words in (wish.words, wish.before):
-        amounts = amounts_in(words)
-        if len(amounts) > 1:
-            raise Unclear("several amounts are named and it is not clear which is asked for")
-        if amounts:
-            return amounts[0]
-    return None
 
 
 def _paid_twice(order: Purchase) -> Money:
@@ -108,7 +100,7 @@ def _paid_twice(order: Purchase) -> Money:
 
 def credit(wish: Wish, desk: Desk) -> list[Outcome]:
     """Put a goodwill amount that is named on the customer's gift card."""
-    named = _named_amount(wish)
+    named = one_amount(wish.words, wish.before)
     if named is None or named.minor < 1:
         raise Unclear("a credit is asked for without an amount")
     cards = [method for method in desk.person().methods if method.kind == "gift_card"]

@@ -2,10 +2,11 @@
 
 import re
 
-from support_agent.playbook.catalogue import Unclear, mentions, target_of
+from agentops.registry.offline.looking import Unclear
+from agentops.registry.offline.outcomes import Change, Declined, Outcome
+from support_agent.playbook.catalogue import mentions, target_of
 from support_agent.playbook.details import Address, addresses_in, cancel_reason_in, methods_named
 from support_agent.playbook.facts import Desk, Purchase
-from support_agent.playbook.outcomes import Change, Declined, Outcome
 from support_agent.playbook.selecting import Picked, method_for, one_order, orders_of, pick_lines
 from support_agent.playbook.wishes import Wish, order_ids_in
 

@@ -1,51 +1,10 @@
-"""What becomes of a wish (pure): changes to propose, things to say, and what goes to a person."""
+"""Changes of orders that belong together, exclude each other, or have to come first (pure)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Change:
-    """A write to propose. ``about`` names it ("the cancellation of order #W1"), ``done`` tells that it happened."""
-
-    tool: str
-    arguments: dict[str, Any]
-    about: str
-    done: str
-
-    @property
-    def record(self) -> str:
-        """The order that it touches, empty when it touches none."""
-        return str(self.arguments.get("order_id", ""))
-
-
-@dataclass(frozen=True)
-class Said:
-    """An answer for the customer that comes from look-ups. ``source`` tells a person where from."""
-
-    words: str
-    source: str
-
-
-@dataclass(frozen=True)
-class Declined:
-    """Something that the records clearly rule out. ``words`` tell the customer why."""
-
-    words: str
-    about: str
-
-
-@dataclass(frozen=True)
-class Handed:
-    """Something for a person. ``about`` is what was asked, ``why`` is for the person, ``words`` for the customer."""
-
-    about: str
-    why: str
-    words: str = ""
-
-
-Outcome = Change | Said | Declined | Handed
+from agentops.registry.offline.outcomes import Change, Handed, Outcome, unique
 
 _ORDER_OF_TOOLS = (
     "change_customer_address",
@@ -62,6 +21,11 @@ _ENDS_AN_ORDER = frozenset({"cancel_pending_order", "return_delivered_items", "e
 _ONCE_AN_ORDER = frozenset({"change_order_items", "return_delivered_items", "exchange_delivered_items"})
 
 
+def order_in(arguments: Mapping[str, Any]) -> str:
+    """Return the order that a call touches, empty when it touches none."""
+    return str(arguments.get("order_id", ""))
+
+
 def settle(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
     """Join what has to be one call, hand over what contradicts itself, and put changes in a workable order.
 
@@ -69,25 +33,17 @@ def settle(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
     exchange nothing else can be done to that order. Address and payment come before items, because an order
     whose items were changed is settled.
     """
-    every = _unique(outcomes)
+    every = unique(outcomes)
     joined = _joined([outcome for outcome in every if isinstance(outcome, Change)])
-    clashing = {change.record for change in joined if change.record and _clashes(change, joined)}
-    kept = [change for change in joined if change.record not in clashing]
+    clashing = {order_in(change.arguments) for change in joined if _clashes(change, joined)} - {""}
+    kept = [change for change in joined if order_in(change.arguments) not in clashing]
     kept.sort(key=lambda change: _ORDER_OF_TOOLS.index(change.tool))
     handed = [
         Handed(change.about, "the wishes for this order exclude each other")
         for change in joined
-        if change.record in clashing
+        if order_in(change.arguments) in clashing
     ]
     return (*kept, *(outcome for outcome in every if not isinstance(outcome, Change)), *handed)
-
-
-def _unique(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    kept: list[Outcome] = []
-    for outcome in outcomes:
-        if outcome not in kept:
-            kept.append(outcome)
-    return kept
 
 
 def _joined(changes: list[Change]) -> list[Change]:
@@ -118,7 +74,8 @@ def _belongs_with(known: Change, change: Change) -> bool:
 
 
 def _clashes(change: Change, changes: list[Change]) -> bool:
-    others = [other for other in changes if other is not change and other.record == change.record]
+    order = order_in(change.arguments)
+    others = [other for other in changes if other is not change and order_in(other.arguments) == order]
     if change.tool in _ENDS_AN_ORDER:
         return any(other.tool != "issue_refund" or change.tool == "cancel_pending_order" for other in others)
     return any(other.tool == change.tool and change.tool != "issue_refund" for other in others)

@@ -7,16 +7,19 @@ look up what is needed, propose the changes, hand over what is left, answer once
 
 from functools import lru_cache
 
+from agentops.registry.offline.alarms import Alarm, alarms_of
+from agentops.registry.offline.attempts import INJECTED, attempts
+from agentops.registry.offline.ending import Work
+from agentops.registry.offline.explaining import explanation
+from agentops.registry.offline.looking import CannotKnow, NotYetKnown
+from agentops.registry.offline.outcomes import Change, Handed, Outcome
+from agentops.registry.offline.text import make_readable
 from agentops.registry.planner import Observation, OfflinePlaybook, PlanContext, Proposal, ToolCall
-from support_agent.playbook.alarms import Alarm, alarms_in
 from support_agent.playbook.closing import CLOSING_TOOLS, close
-from support_agent.playbook.explaining import explanation
-from support_agent.playbook.facts import CannotKnow, Desk, NotYetKnown
-from support_agent.playbook.letter import Work
-from support_agent.playbook.outcomes import Change, Handed, Outcome
-from support_agent.playbook.text import make_readable
+from support_agent.playbook.facts import Desk
+from support_agent.playbook.outcomes import order_in
 from support_agent.playbook.wishes import Wish, read_wishes
-from support_agent.playbook.working import INJECTED, attempts, outcomes_of
+from support_agent.playbook.working import outcomes_of
 
 CHANGES_UNTIL = 16
 _NOBODY = "Nobody with this sender address is a customer, so nothing may be looked up or changed."
@@ -41,7 +44,7 @@ def _propose(context: PlanContext) -> Proposal:
         outcomes = _outcomes(context, desk, granted)
     except NotYetKnown as needed:
         return ToolCall(needed.call.tool, needed.call.arguments, "This has to be known first.")
-    tried = attempts(outcomes, context.history)
+    tried = attempts(outcomes, context.history, order_in)
     others = tuple(outcome for outcome in outcomes if not isinstance(outcome, Change))
     # Where a person saw words of others at work, nothing more is changed: what is left is a person's.
     led_astray = any(attempt.rejected_for == INJECTED for attempt in tried)
@@ -70,9 +73,7 @@ def _read(title: str, text: str, granted: frozenset[str]) -> tuple[tuple[Alarm, 
     """Read the body; the title only where the body says nothing or the title alone raises an alarm."""
     body = make_readable(text)
     head = make_readable(title)
-    alarms = alarms_in(body, tool_names=granted)
-    kinds = {alarm.kind for alarm in alarms}
-    alarms += tuple(alarm for alarm in alarms_in(head, tool_names=granted) if alarm.kind not in kinds)
+    alarms = alarms_of(body, head, tool_names=granted)
     wishes = read_wishes(body.text) or read_wishes(f"{head.text}. {body.text}")
     return alarms, wishes
 

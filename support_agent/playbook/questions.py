@@ -3,9 +3,10 @@
 import re
 
 from agentops.kernel.money import Money
-from support_agent.playbook.catalogue import Unclear, Variant, named_in, options_said
-from support_agent.playbook.facts import CannotKnow, Desk, Purchase
-from support_agent.playbook.outcomes import Outcome, Said
+from agentops.registry.offline.looking import CannotKnow, Unclear
+from agentops.registry.offline.outcomes import Outcome, Said
+from support_agent.playbook.catalogue import Variant, named_in, options_said
+from support_agent.playbook.facts import Desk, Purchase
 from support_agent.playbook.selecting import orders_of
 from support_agent.playbook.wishes import Wish
 

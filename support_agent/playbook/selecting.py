@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from support_agent.playbook.catalogue import Mention, Unclear, Variant, mentions, named_in, options_said
+from agentops.registry.offline.looking import Unclear
+from support_agent.playbook.catalogue import Mention, Variant, mentions, named_in, options_said
 from support_agent.playbook.details import BOTH, EXCEPT, KEEPS_ALL, methods_named, names_unknown_method
 from support_agent.playbook.facts import Desk, Line, Person, Purchase
 from support_agent.playbook.wishes import Wish

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from support_agent.playbook.text import sentences
+from agentops.registry.offline.text import sentences
 
 
 class WishKind(StrEnum):

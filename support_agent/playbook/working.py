@@ -1,15 +1,14 @@
-"""From a reading and the session's history to outcomes and to what was done about them (pure)."""
+"""From a reading and what was looked up to outcomes (pure)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-from agentops.registry.planner import Observation, ObservationStatus
-from support_agent.playbook.alarms import STOPS_EVERYTHING, Alarm
-from support_agent.playbook.catalogue import Unclear
-from support_agent.playbook.facts import CannotKnow, Desk, NoSuchOrder
+from agentops.registry.offline.alarms import STOPS_EVERYTHING, Alarm
+from agentops.registry.offline.looking import CannotKnow, Unclear
+from agentops.registry.offline.outcomes import Change, Handed, Outcome
+from support_agent.playbook.facts import Desk, NoSuchOrder
 from support_agent.playbook.money_wishes import credit, refund
 from support_agent.playbook.order_wishes import cancel, change_address, change_payment, return_items, swap_items
-from support_agent.playbook.outcomes import Change, Handed, Outcome, settle
+from support_agent.playbook.outcomes import settle
 from support_agent.playbook.questions import knowledge, order_status, product_question
 from support_agent.playbook.wishes import CHANGES, Wish, WishKind
 
@@ -88,57 +87,3 @@ def _resolved(wish: Wish, desk: Desk) -> list[Outcome]:
     except (Unclear, CannotKnow) as problem:
         why = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
         return [Handed(_ABOUT[wish.kind], why, problem.words if isinstance(problem, NoSuchOrder) else "")]
-
-
-INJECTED = "injected"
-TO_BE_CORRECTED = frozenset({"wrong_target", "wrong_amount", INJECTED})
-"""Preset reasons of a rejection that leave the wish itself open, for a person."""
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A change and what became of it; ``seen`` is None while it was not proposed."""
-
-    change: Change
-    seen: Observation | None
-
-    @property
-    def rejected_for(self) -> str:
-        """The preset reason for which a person rejected it, "" when nobody did or for none of them."""
-        if self.seen is None or self.seen.status is not ObservationStatus.REJECTED:
-            return ""
-        told = self.seen.result
-        return str(told.get("reason", "")) if isinstance(told, Mapping) else ""
-
-    @property
-    def status(self) -> ObservationStatus | None:
-        """How the proposal ended, None while there was none."""
-        return self.seen.status if self.seen is not None else None
-
-
-def attempts(outcomes: Sequence[Outcome], history: Sequence[Observation]) -> tuple[Attempt, ...]:
-    """Match changes with the proposals in ``history``: by tool and order, the first with the first.
-
-    Arguments are not compared, because a person may have altered an amount before it was carried out;
-    proposing it again then would do it twice.
-    """
-    seen: dict[tuple[str, str], list[Observation]] = {}
-    changed: dict[str, str] = {}
-    for observation in history:
-        # What became of a call that a person changed is told by the next step of its tool, whatever record it names.
-        record = changed.pop(observation.tool, _record(observation))
-        if observation.is_edited:
-            changed[observation.tool] = record
-        else:
-            seen.setdefault((observation.tool, record), []).append(observation)
-    found = []
-    for change in outcomes:
-        if isinstance(change, Change):
-            queue = seen.get((change.tool, change.record), [])
-            found.append(Attempt(change, queue.pop(0) if queue else None))
-    return tuple(found)
-
-
-def _record(observation: Observation) -> str:
-    arguments = observation.arguments
-    return str(arguments.get("order_id", "")) if isinstance(arguments, Mapping) else ""

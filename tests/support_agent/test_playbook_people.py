@@ -4,40 +4,21 @@ from typing import Any
 
 import pytest
 
+from agentops.registry.offline.attempts import attempts
+from agentops.registry.offline.ending import Work
+from agentops.registry.offline.outcomes import Change
 from agentops.registry.planner import Observation, ObservationStatus, ToolCall
 from support_agent.playbook import Playbook
-from support_agent.playbook.letter import Work, reply
-from support_agent.playbook.outcomes import Change
-from support_agent.playbook.working import attempts
+from support_agent.playbook.letter import reply
+from support_agent.playbook.outcomes import order_in
 from tests.llm.contexts import make_context, make_observation
 
 _S = ObservationStatus
 REFUND = Change("issue_refund", {"order_id": "#W1", "amount_minor": 5_000}, "the refund", "{amount} is on its way.")
-CANCEL = Change("cancel_pending_order", {"order_id": "#W2"}, "the cancellation", "It is cancelled.")
 
 
 def seen(step: int, tool: str, arguments: dict[str, Any], status: ObservationStatus, **result: Any) -> Observation:
     return Observation(step, tool, arguments, status, result)
-
-
-def test_changed_call_is_told_by_what_became_of_it() -> None:
-    history = [
-        seen(1, "issue_refund", {"order_id": "#W1", "amount_minor": 5_000}, _S.REJECTED, code="EDITED"),
-        seen(2, "issue_refund", {"order_id": "#W9", "amount_minor": 3_000}, _S.OK),
-    ]
-    (tried,) = attempts([REFUND], history)
-    assert (tried.status, tried.seen) == (_S.OK, history[1])
-
-
-def test_call_that_was_changed_twice_is_told_by_the_last() -> None:
-    history = [
-        seen(1, "issue_refund", {"order_id": "#W1"}, _S.REJECTED, code="EDITED"),
-        seen(2, "issue_refund", {"order_id": "#W1"}, _S.REJECTED, code="EDITED"),
-        seen(3, "issue_refund", {"order_id": "#W1"}, _S.REJECTED, code="REJECTED", reason="policy"),
-        seen(4, "cancel_pending_order", {"order_id": "#W2"}, _S.OK),
-    ]
-    refund, cancel = attempts([REFUND, CANCEL], history)
-    assert (refund.rejected_for, cancel.status) == ("policy", _S.OK)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +34,7 @@ def test_call_that_was_changed_twice_is_told_by_the_last() -> None:
 )
 def test_reason_of_a_rejection_says_whether_the_wish_stays_open(reason: str, for_a_person: bool) -> None:
     history = [seen(1, "issue_refund", {"order_id": "#W1"}, _S.REJECTED, code="REJECTED", reason=reason)]
-    work = Work(attempts([REFUND], history), ())
+    work = Work(attempts([REFUND], history, order_in), ())
     assert work.needs_a_person is for_a_person
     assert ("will come back to you" in reply("Ann", work, escalated=True)) is for_a_person
 

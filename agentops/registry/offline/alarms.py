@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from support_agent.playbook.text import Readable
+from agentops.registry.offline.text import Readable
 
 
 class AlarmKind(StrEnum):
@@ -103,7 +103,8 @@ _PATTERNS: tuple[tuple[AlarmKind, str, re.Pattern[str]], ...] = (
         _any(
             r"\b(?:wife|husband|brother|sister|friend|neighbou?r|son|daughter|mother|father|roommate|partner"
             r"|colleague|boss|ex)"
-            r"(?:'s|s')\s+(?:\w+\s+)?(?:order|account|address|profile|package|parcel|gift card|purchase)s?\b",
+            r"(?:'s|s')\s+(?:\w+\s+)?(?:order|account|address|profile|package|parcel|gift card|purchase|invoice"
+            r"|subscription|plan|charge|payment)s?\b",
             r"\bon behalf of\b",
             r"\b(?:another|other|different) customer(?:'?s)?\b",
         ),
@@ -114,8 +115,8 @@ _PATTERNS: tuple[tuple[AlarmKind, str, re.Pattern[str]], ...] = (
         _any(
             r"\b(?:lawyers?|attorney|lawsuit|sue (?:you|your)|legal action|small claims|court|police|ombudsman"
             r"|trading standards|"
-            r"consumer (?:protection|affairs)|better business bureau|charge-?back|dispute (?:the"
-            r"|this) (?:charge|payment))\b"
+            r"consumer (?:protection|affairs)|better business bureau|charge-?back|disput(?:e|ed|ing)"
+            r" (?:the|this|that|your|a) (?:\w+ )?(?:charge|payment))\b"
         ),
     ),
     (
@@ -164,6 +165,14 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _CARD_DIGITS = re.compile(r"(?<![\d#])\d(?:[ -]?\d){12,18}(?!\d)")
+
+
+def alarms_of(body: Readable, head: Readable, *, tool_names: Iterable[str]) -> tuple[Alarm, ...]:
+    """Return the alarms of a message, and those that its title raises alone."""
+    names = tuple(tool_names)
+    alarms = alarms_in(body, tool_names=names)
+    kinds = {alarm.kind for alarm in alarms}
+    return alarms + tuple(alarm for alarm in alarms_in(head, tool_names=names) if alarm.kind not in kinds)
 
 
 def alarms_in(readable: Readable, *, tool_names: Iterable[str]) -> tuple[Alarm, ...]:
