@@ -189,6 +189,7 @@ LOOKUP_CUSTOMER_360 = Flow(
         "currency": _OWN_LABEL,
         "country": _OWN_LABEL,
         "tax_bp": _OWN_LABEL,
+        "tax_exempt": _OWN_LABEL,
         "is_deleted": _OWN_LABEL,
         "payment_methods[].payment_method_id": _own("payment method"),
         "payment_methods[].words": Field(Trust.OWN, Kind.LABEL, private=True),

@@ -51,7 +51,7 @@ def _list_mail_templates(context: CallContext, arguments: Arguments) -> Result:
 
 LOOKUP_CUSTOMER_360 = ToolSpec(
     name="lookup_customer_360",
-    version=1,
+    version=2,
     owner=OWNER,
     description=(
         "Returns the customer of this case with all that a billing desk asks first: currency and tax, payment methods,"

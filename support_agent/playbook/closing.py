@@ -5,6 +5,7 @@ Each of these is proposed once, whatever becomes of it, so a session that cannot
 
 from collections.abc import Sequence
 
+from agentops.registry.offline.attempts import status_of
 from agentops.registry.offline.ending import Work, final, note, reason, summary
 from agentops.registry.offline.looking import CannotKnow, NotYetKnown
 from agentops.registry.planner import Observation, ObservationStatus, PlanContext, Proposal, ToolCall
@@ -19,8 +20,8 @@ def close(context: PlanContext, desk: Desk, granted: frozenset[str], work: Work)
     """Return the next proposal of the end, finally the answer that ends the session."""
     name = _first_name(desk)
     can_answer = bool(name) and context.subject.customer_id is not None and "send_reply" in granted
-    escalation = _status(context.history, "escalate_ticket")
-    sending = _status(context.history, "send_reply")
+    escalation = status_of(context.history, "escalate_ticket")
+    sending = status_of(context.history, "send_reply")
     answered = sending is ObservationStatus.OK
     for_a_person = work.needs_a_person or (not answered and (sending is not None or not can_answer))
     escalated = escalation is ObservationStatus.OK
@@ -40,11 +41,7 @@ def close(context: PlanContext, desk: Desk, granted: frozenset[str], work: Work)
 
 
 def _can_still(history: Sequence[Observation], tool: str, granted: frozenset[str]) -> bool:
-    return tool in granted and _status(history, tool) is None
-
-
-def _status(history: Sequence[Observation], tool: str) -> ObservationStatus | None:
-    return next((seen.status for seen in reversed(history) if seen.tool == tool), None)
+    return tool in granted and status_of(history, tool) is None
 
 
 def _first_name(desk: Desk) -> str:

@@ -8,13 +8,13 @@ look up what is needed, propose the changes, hand over what is left, answer once
 from functools import lru_cache
 
 from agentops.registry.offline.alarms import Alarm, alarms_of
-from agentops.registry.offline.attempts import INJECTED, attempts
+from agentops.registry.offline.attempts import attempts, next_change
 from agentops.registry.offline.ending import Work
 from agentops.registry.offline.explaining import explanation
 from agentops.registry.offline.looking import CannotKnow, NotYetKnown
 from agentops.registry.offline.outcomes import Change, Handed, Outcome
 from agentops.registry.offline.text import make_readable
-from agentops.registry.planner import Observation, OfflinePlaybook, PlanContext, Proposal, ToolCall
+from agentops.registry.planner import OfflinePlaybook, PlanContext, Proposal, ToolCall
 from support_agent.playbook.closing import CLOSING_TOOLS, close
 from support_agent.playbook.facts import Desk
 from support_agent.playbook.outcomes import order_in
@@ -46,14 +46,9 @@ def _propose(context: PlanContext) -> Proposal:
         return ToolCall(needed.call.tool, needed.call.arguments, "This has to be known first.")
     tried = attempts(outcomes, context.history, order_in)
     others = tuple(outcome for outcome in outcomes if not isinstance(outcome, Change))
-    # Where a person saw words of others at work, nothing more is changed: what is left is a person's.
-    led_astray = any(attempt.rejected_for == INJECTED for attempt in tried)
-    if len(context.history) < CHANGES_UNTIL and not _is_closing(context.history) and not led_astray:
-        for attempt in tried:
-            if attempt.seen is None and attempt.change.tool in granted:
-                return ToolCall(
-                    attempt.change.tool, attempt.change.arguments, f"The customer asks for {attempt.change.about}."
-                )
+    change = next_change(tried, context.history, granted, until=CHANGES_UNTIL, closing=CLOSING_TOOLS)
+    if change is not None:
+        return change
     return close(context, desk, granted, Work(tried, others))
 
 
@@ -76,7 +71,3 @@ def _read(title: str, text: str, granted: frozenset[str]) -> tuple[tuple[Alarm, 
     alarms = alarms_of(body, head, tool_names=granted)
     wishes = read_wishes(body.text) or read_wishes(f"{head.text}. {body.text}")
     return alarms, wishes
-
-
-def _is_closing(history: tuple[Observation, ...]) -> bool:
-    return any(seen.tool in CLOSING_TOOLS for seen in history)

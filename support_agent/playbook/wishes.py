@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from agentops.registry.offline.hits import Hit, is_negated, spans
 from agentops.registry.offline.text import sentences
 
 
@@ -55,13 +56,6 @@ class Wish:
     def all_words(self) -> str:
         """Everything that belongs to the wish."""
         return f"{self.before} {self.words}".strip()
-
-
-@dataclass(frozen=True)
-class _Hit:
-    kind: WishKind
-    sentence: int
-    start: int
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -123,11 +117,6 @@ _HITS: tuple[tuple[WishKind, re.Pattern[str]], ...] = (
 )
 _ADDRESS_NOUN = _words(r"\b(?:address(?:es)?|ship(?:ping)?(?: it| them)? to|deliver(?:y|ed)? to)\b")
 _PAYMENT_NOUN = _words(r"\bpayment(?: method)?\b|\b(?:card|method) (?:on|for|of) (?:the|this|my|that) order\b")
-_NEGATED = _words(
-    r"\b(?:don'?t|do not|never|not|no need to|without|rather than|instead of|cannot|can'?t|won'?t|unable to"
-    r"|nothing to)\b"
-    r"(?:\W+(?:want|wish|like|to|you|please|need|me|it|ever|be|able|the|a|my|any)\b){0,5}\W*\Z"
-)
 _PAST = _words(r"\b(?:you|they|i|we)(?: have|'ve| had)? (?:already |just )?\Z")
 _HOW = _words(
     r"\b(?:how|where) (?:do|can|would|should|could|to)\b(?:\W+(?:i|we|one))?\W*\Z|\b(?:can|may|could|am"
@@ -157,21 +146,21 @@ def read_wishes(text: str) -> tuple[Wish, ...]:
     parts = sentences(text)
     every = [hit for number, part in enumerate(parts) for hit in _hits_in(number, part)]
     hits = _merged(every, parts)
-    wishes = [_wish(index, hits, parts) for index in range(len(hits))]
-    return tuple(_carried(wishes, parts, hits)) + _questions(parts, {hit.sentence for hit in every})
+    wishes = tuple(Wish(hit.kind, *span) for hit, span in zip(hits, spans(hits, parts, order_ids_in), strict=True))
+    return wishes + _questions(parts, {hit.sentence for hit in every})
 
 
-def _hits_in(number: int, part: str) -> list[_Hit]:
+def _hits_in(number: int, part: str) -> list[Hit[WishKind]]:
     found = []
     part = _BRACES.sub(lambda match: "_" * len(match.group()), part)
     for kind, pattern in _HITS:
         for match in pattern.finditer(part):
             before = part[: match.start()]
-            if _NEGATED.search(before) and kind not in (WishKind.STATUS, WishKind.PRODUCT):
+            if is_negated(before) and kind not in (WishKind.STATUS, WishKind.PRODUCT):
                 continue
             settled = _settled(kind, part, match, before)
             if settled is not None:
-                found.append(_Hit(settled, number, match.start()))
+                found.append(Hit(settled, number, match.start()))
     return sorted(found, key=lambda hit: hit.start)
 
 
@@ -200,9 +189,9 @@ def _settled(kind: WishKind, part: str, match: re.Match[str], before: str) -> Wi
     return kind
 
 
-def _merged(hits: list[_Hit], parts: list[str]) -> list[_Hit]:
+def _merged(hits: list[Hit[WishKind]], parts: list[str]) -> list[Hit[WishKind]]:
     """Drop what only says more about the wish before it: the refund of a return, the status of a late refund."""
-    kept: list[_Hit] = []
+    kept: list[Hit[WishKind]] = []
     for hit in hits:
         last = kept[-1] if kept else None
         near = last is not None and hit.sentence - last.sentence <= 1
@@ -239,7 +228,7 @@ _SAYS_MORE = {
 }
 
 
-def _without_causes(hits: list[_Hit]) -> list[_Hit]:
+def _without_causes(hits: list[Hit[WishKind]]) -> list[Hit[WishKind]]:
     """Drop "it never arrived" where it is why a refund is asked for."""
     return [
         hit
@@ -250,45 +239,6 @@ def _without_causes(hits: list[_Hit]) -> list[_Hit]:
             and hits[index + 1].kind in (WishKind.REFUND, WishKind.CREDIT)
         )
     ]
-
-
-def _wish(index: int, hits: list[_Hit], parts: list[str]) -> Wish:
-    hit = hits[index]
-    following = hits[index + 1] if index + 1 < len(hits) else None
-    previous = hits[index - 1] if index else None
-    if following is not None and following.sentence == hit.sentence:
-        words = parts[hit.sentence][hit.start : following.start]
-    else:
-        until = following.sentence if following is not None else len(parts)
-        words = " ".join([parts[hit.sentence][hit.start :], *parts[hit.sentence + 1 : until]])
-    if previous is not None and previous.sentence == hit.sentence:
-        before = _tail(parts[hit.sentence][previous.start : hit.start])
-    else:
-        first = previous.sentence + 1 if previous is not None else 0
-        before = " ".join([*parts[first : hit.sentence], parts[hit.sentence][: hit.start]])
-    same_sentence = (
-        parts[hit.sentence][: hit.start] if previous is None or previous.sentence != hit.sentence else before
-    )
-    named = order_ids_in(words) or order_ids_in(same_sentence) or order_ids_in(before)[-1:]
-    return Wish(hit.kind, words.strip(" ,"), before.strip(), named)
-
-
-def _tail(text: str) -> str:
-    """Return the clause that leads over to the next wish of the same sentence."""
-    return re.split(r"[;:]|,\s+and\b|\band\b", text)[-1]
-
-
-def _carried(wishes: list[Wish], parts: list[str], hits: list[_Hit]) -> list[Wish]:
-    """Give a wish that names no order the one named last before it, or the only one in the text."""
-    every = order_ids_in(" ".join(parts))
-    found: list[Wish] = []
-    for wish, hit in zip(wishes, hits, strict=True):
-        named = wish.order_ids
-        if not named:
-            earlier = order_ids_in(" ".join([*parts[: hit.sentence], parts[hit.sentence][: hit.start]]))
-            named = earlier[-1:] or (every if len(every) == 1 else ())
-        found.append(Wish(wish.kind, wish.words, wish.before, named))
-    return found
 
 
 def _questions(parts: list[str], taken: set[int]) -> tuple[Wish, ...]:

@@ -44,12 +44,9 @@ def outcomes_of(wishes: Sequence[Wish], alarms: Sequence[Alarm], desk: Desk) -> 
     An alarm takes changes out of the playbook's hands; questions are still answered, unless the alarm
     stops everything.
     """
-    if any(alarm.kind in STOPS_EVERYTHING for alarm in alarms):
-        return (Handed("your message", " ".join(alarm.words for alarm in alarms)),)
-    if not wishes:
-        why = " ".join(alarm.words for alarm in alarms) or "The text does not say what is wanted."
-        return (Handed("your message", why),)
     why = " ".join(alarm.words for alarm in alarms)
+    if not wishes or any(alarm.kind in STOPS_EVERYTHING for alarm in alarms):
+        return (Handed("your message", why or "The text does not say what is wanted."),)
     found: list[tuple[Wish, list[Outcome]]] = [
         (wish, [Handed(_ABOUT[wish.kind], why)] if alarms and wish.kind in CHANGES else _resolved(wish, desk))
         for wish in wishes

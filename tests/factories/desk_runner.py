@@ -1,4 +1,4 @@
-"""Works a ticket with a planner and the role's real tools, without the rest of the control plane."""
+"""Works a ticket or a case with a planner and a role's real tools, without the rest of the control plane."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,10 @@ from agentops.registry.planner import (
     Subject,
     ToolCall,
 )
+from agentops.registry.role import RoleSpec
 from agentops.registry.schemas import validator, violations
 from agentops.registry.tool import Arguments, CallContext, Tier, ToolFailure, ToolSpec
-from support_agent.connectors import owner_of
-from support_agent.playbook import Playbook
-from support_agent.tools import TOOLS
-
-MOST_PROPOSALS = 20
+from support_agent.role import ROLE as SUPPORT
 
 Verdict = Callable[[ToolSpec, Arguments], ObservationStatus]
 
@@ -45,6 +42,7 @@ def reads_fail(tool: ToolSpec, arguments: Arguments) -> ObservationStatus:
 class Worked:
     """A session at its end."""
 
+    role: RoleSpec
     history: tuple[Observation, ...]
     answer: FinalAnswer
 
@@ -55,7 +53,7 @@ class Worked:
     @property
     def hard_writes(self) -> list[str]:
         """The hard writes that took effect."""
-        hard = {tool.name for tool in TOOLS if tool.tier is Tier.WRITE_HARD}
+        hard = {tool.name for tool in self.role.tools if tool.tier is Tier.WRITE_HARD}
         return [seen.tool for seen in self.history if seen.tool in hard and seen.status is ObservationStatus.OK]
 
     @property
@@ -74,28 +72,36 @@ def work(
     subject: Subject,
     verdict: Verdict = allow_all,
     *,
-    tools: tuple[ToolSpec, ...] = TOOLS,
+    role: RoleSpec = SUPPORT,
+    tools: tuple[ToolSpec, ...] | None = None,
     planner: Planner | None = None,
 ) -> Worked:
-    """Work ``subject`` to the end. Fails when that takes more than MOST_PROPOSALS."""
-    planner = planner or Playbook()
+    """Work ``subject`` to the end. Fails when that takes more steps than the role has."""
+    planner = planner or role.playbook()
+    tools = role.tools if tools is None else tools
     history: list[Observation] = []
     session_id = derived_id("test", subject.id)
-    for step in range(1, MOST_PROPOSALS + 1):
+    for step in range(1, role.budget.max_steps + 2):
         context = PlanContext(session_id, "", "", subject, tools, tuple(history), utcnow())
         proposal = planner.propose(context).proposal
         assert planner.propose(context).proposal == proposal, "the same context gave another proposal"
         if isinstance(proposal, FinalAnswer):
-            return Worked(tuple(history), proposal)
+            return Worked(role, tuple(history), proposal)
         assert isinstance(proposal, ToolCall)
         assert isinstance(proposal.arguments, dict)
         tool = next(tool for tool in tools if tool.name == proposal.tool)
-        history.append(_perform(step, tool, proposal.arguments, tenant_id, subject, verdict))
-    raise AssertionError(f"{subject.id} took more than {MOST_PROPOSALS} proposals: {[seen.tool for seen in history]}")
+        history.append(_perform(step, tool, proposal.arguments, tenant_id, subject, verdict, role))
+    raise AssertionError(f"{subject.id} took too many steps: {[seen.tool for seen in history]}")
 
 
 def _perform(
-    step: int, tool: ToolSpec, arguments: Arguments, tenant_id: UUID, subject: Subject, verdict: Verdict
+    step: int,
+    tool: ToolSpec,
+    arguments: Arguments,
+    tenant_id: UUID,
+    subject: Subject,
+    verdict: Verdict,
+    role: RoleSpec,
 ) -> Observation:
     assert violations(validator(tool.input_schema), arguments) == [], tool.name
     status = verdict(tool, arguments)
@@ -109,7 +115,9 @@ def _perform(
         now=utcnow(),
     )
     for argument, kind in tool.scoped.items():
-        if owner_of(tenant_id, kind, arguments[argument]) != (subject.customer_id or object()):
+        if argument in arguments and role.owner_of(tenant_id, kind, arguments[argument]) != (
+            subject.customer_id or object()
+        ):
             told = {"code": "NOT_FOUND", "message": "There is no such record for this customer.", "next_step": ""}
             return Observation(step, tool.name, arguments, ObservationStatus.REFUSED, told)
     try:

@@ -111,10 +111,10 @@ _PATTERNS: tuple[tuple[AlarmKind, str, re.Pattern[str]], ...] = (
     ),
     (
         AlarmKind.THREAT,
-        "The sender mentions lawyers, authorities or a dispute with the bank.",
+        "The sender mentions lawyers, authorities, fraud or a dispute with the bank.",
         _any(
-            r"\b(?:lawyers?|attorney|lawsuit|sue (?:you|your)|legal action|small claims|court|police|ombudsman"
-            r"|trading standards|"
+            r"\b(?:lawyers?|attorney|lawsuit|sue (?:you|your)|legal action|small claims|court|police"
+            r"|fraud(?:ulent)?|tax office|ombudsman|trading standards|"
             r"consumer (?:protection|affairs)|better business bureau|charge-?back|disput(?:e|ed|ing)"
             r" (?:the|this|that|your|a) (?:\w+ )?(?:charge|payment))\b"
         ),

@@ -1,11 +1,11 @@
 """What became of the changes that were proposed (pure)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentops.registry.offline.outcomes import Change, Outcome
-from agentops.registry.planner import Observation, ObservationStatus
+from agentops.registry.planner import Observation, ObservationStatus, ToolCall
 
 INJECTED = "injected"
 TO_BE_CORRECTED = frozenset({"wrong_target", "wrong_amount", INJECTED})
@@ -62,3 +62,31 @@ def attempts(
 
 def _arguments(observation: Observation) -> Mapping[str, Any]:
     return observation.arguments if isinstance(observation.arguments, Mapping) else {}
+
+
+def next_change(
+    tried: Sequence[Attempt],
+    history: Sequence[Observation],
+    granted: Collection[str],
+    *,
+    until: int,
+    closing: Collection[str],
+) -> ToolCall | None:
+    """Return the next change to propose, None when the work is to be ended.
+
+    Changes are proposed while fewer than ``until`` steps are taken and no tool of ``closing`` was called. Where a
+    person saw words of others at work, nothing more is changed: what is left is a person's.
+    """
+    led_astray = any(attempt.rejected_for == INJECTED for attempt in tried)
+    if len(history) >= until or led_astray or any(seen.tool in closing for seen in history):
+        return None
+    for attempt in tried:
+        if attempt.seen is None and attempt.change.tool in granted:
+            change = attempt.change
+            return ToolCall(change.tool, change.arguments, f"The customer asks for {change.about}.")
+    return None
+
+
+def status_of(history: Sequence[Observation], tool: str) -> ObservationStatus | None:
+    """Return how the latest call of a tool ended, None when there was none."""
+    return next((seen.status for seen in reversed(history) if seen.tool == tool), None)

@@ -1,0 +1,70 @@
+"""The offline playbook: a planner without a model. It reads the case and works it, one proposal a turn.
+
+It keeps nothing between turns. What it proposes follows from the case and the session's history alone: look up what
+is needed, propose the changes, hand over what is left, mail the customer, close the case, finish. Look-ups end after
+``LOOKUPS_UNTIL`` steps and changes after ``CHANGES_UNTIL``, so that every session ends within fifteen.
+"""
+
+from functools import lru_cache
+
+from agentops.registry.offline.alarms import Alarm, alarms_of
+from agentops.registry.offline.attempts import next_change
+from agentops.registry.offline.ending import Work
+from agentops.registry.offline.explaining import explanation
+from agentops.registry.offline.looking import CannotKnow, NotYetKnown
+from agentops.registry.offline.outcomes import Change, Handed, Outcome
+from agentops.registry.offline.text import make_readable
+from agentops.registry.planner import OfflinePlaybook, PlanContext, Proposal, ToolCall
+from billing_agent.playbook.closing import CLOSING_TOOLS, close
+from billing_agent.playbook.facts import Desk
+from billing_agent.playbook.wishes import Wish, read_wishes
+from billing_agent.playbook.working import left_by, outcomes_of, tried
+
+CHANGES_UNTIL = 9
+_NOBODY = "Nobody with this sender address is a customer, so nothing may be looked up or changed."
+
+
+class Playbook(OfflinePlaybook):
+    """Implements ``agentops.registry.planner.Planner``."""
+
+    def next_of(self, context: PlanContext) -> Proposal:
+        """Return the next proposal."""
+        granted = frozenset(tool.name for tool in context.tools)
+        desk = Desk(context.history, granted, context.now.date())
+        try:
+            return _propose(context, desk, granted)
+        except NotYetKnown as needed:
+            return ToolCall(needed.call.tool, needed.call.arguments, "This has to be known first.")
+
+    def explained(self, context: PlanContext, call: ToolCall) -> str:
+        """Return what is known about a call."""
+        return explanation(context, call)
+
+
+def _propose(context: PlanContext, desk: Desk, granted: frozenset[str]) -> Proposal:
+    outcomes = _outcomes(context, desk, granted)
+    attempts = tried(outcomes, context.history)
+    change = next_change(attempts, context.history, granted, until=CHANGES_UNTIL, closing=CLOSING_TOOLS)
+    if change is not None:
+        return change
+    others = tuple(outcome for outcome in outcomes if not isinstance(outcome, Change))
+    return close(context.history, desk, granted, Work(attempts, others + left_by(attempts)))
+
+
+def _outcomes(context: PlanContext, desk: Desk, granted: frozenset[str]) -> tuple[Outcome, ...]:
+    if context.subject.customer_id is None:
+        return (Handed("the message", _NOBODY),)
+    alarms, wishes = _read(context.subject.title, context.subject.text, granted)
+    try:
+        desk.account()
+    except CannotKnow:
+        return (Handed("the message", "The customer's account could not be looked up."),)
+    return outcomes_of(wishes, alarms, desk)
+
+
+@lru_cache(maxsize=256)
+def _read(title: str, text: str, granted: frozenset[str]) -> tuple[tuple[Alarm, ...], tuple[Wish, ...]]:
+    """Read the body; the title only where the body says nothing or the title alone raises an alarm."""
+    body, head = make_readable(text), make_readable(title)
+    wishes = read_wishes(body.text) or read_wishes(f"{head.text}. {body.text}")
+    return alarms_of(body, head, tool_names=granted), wishes
