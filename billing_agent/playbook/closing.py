@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from agentops.registry.offline.attempts import status_of
 from agentops.registry.offline.ending import Work, final, note, reason, summary
-from agentops.registry.offline.looking import CannotKnow
+from agentops.registry.offline.looking import CannotKnow, NotYetKnown
 from agentops.registry.planner import Observation, ObservationStatus, Proposal, ToolCall
 from billing_agent.playbook.answers import Letter
 from billing_agent.playbook.facts import Desk
@@ -25,7 +25,7 @@ def close(history: Sequence[Observation], desk: Desk, granted: frozenset[str], w
     """Return the next proposal of the end, finally the answer that ends the session. Raises NotYetKnown."""
     escalation = status_of(history, "escalate_case")
     if work.needs_a_person and escalation is None and "escalate_case" in granted:
-        return _hand_over(work)
+        return _hand_over(work, desk)
     letters, all_fit = _letters(work, desk, granted)
     sent = _sent(history)
     if len(sent) < min(len(letters), MOST_MAILS):
@@ -37,15 +37,25 @@ def close(history: Sequence[Observation], desk: Desk, granted: frozenset[str], w
         )
     is_told = all_fit and len(sent) == len(letters) and set(sent) == {ObservationStatus.OK}
     if not is_told and escalation is None and "escalate_case" in granted:
-        return _hand_over(work)
+        return _hand_over(work, desk)
     if is_told and escalation is None and "close_case" in granted and status_of(history, "close_case") is None:
         return ToolCall("close_case", {"note": note(work, "case")}, "Everything is done and told.")
     return final(work, "case", unsent=not is_told, escalated=escalation is ObservationStatus.OK)
 
 
-def _hand_over(work: Work) -> ToolCall:
-    told = {"reason": reason(work), "summary": summary(work) or _UNSENT}
-    return ToolCall("escalate_case", told, "What is left is for a person.")
+def _hand_over(work: Work, desk: Desk) -> ToolCall:
+    told = f"{summary(work) or _UNSENT}\n{_stands(desk)}".strip()
+    return ToolCall("escalate_case", {"reason": reason(work), "summary": told}, "What is left is for a person.")
+
+
+def _stands(desk: Desk) -> str:
+    """Return how the account stands, nothing when that is not known."""
+    try:
+        account = desk.account()
+    except (CannotKnow, NotYetKnown):
+        return ""
+    unpaid = ", ".join(head.words for head in account.open_invoices) or "none"
+    return f"Found: {account.name} owes {account.owed} and has {account.credit} of credit. Open invoices: {unpaid}."
 
 
 def _letters(work: Work, desk: Desk, granted: frozenset[str]) -> tuple[tuple[Letter, ...], bool]:

@@ -151,9 +151,11 @@ _SUBSCRIPTION_FIELDS: Mapping[str, Field] = {
     "paused_at": _OWN_WHEN,
     "resumes_at": _OWN_WHEN,
 }
+# The house gives it, so that a text may speak of it: the number in INV-000042 is known wherever it is written.
+_NUMBER = Field(Trust.HOUSE, Kind.REF, of="invoice")
 _INVOICE_FIELDS: Mapping[str, Field] = {
     "invoice_id": _own("invoice"),
-    "number": _own("invoice"),
+    "number": _NUMBER,
     "status": _OWN_LABEL,
     "currency": _OWN_LABEL,
     "total_minor": _OWN_AMOUNT,
