@@ -7,13 +7,12 @@ is needed, propose the changes, hand over what is left, mail the customer, close
 
 from functools import lru_cache
 
-from agentops.registry.offline.alarms import Alarm, alarms_of
+from agentops.registry.offline.alarms import Alarm, read_message
 from agentops.registry.offline.attempts import next_change
 from agentops.registry.offline.ending import Work
 from agentops.registry.offline.explaining import explanation
 from agentops.registry.offline.looking import CannotKnow, NotYetKnown
 from agentops.registry.offline.outcomes import Change, Handed, Outcome
-from agentops.registry.offline.text import make_readable
 from agentops.registry.planner import OfflinePlaybook, PlanContext, Proposal, ToolCall
 from billing_agent.playbook.closing import CLOSING_TOOLS, close
 from billing_agent.playbook.facts import Desk
@@ -64,7 +63,4 @@ def _outcomes(context: PlanContext, desk: Desk, granted: frozenset[str]) -> tupl
 
 @lru_cache(maxsize=256)
 def _read(title: str, text: str, granted: frozenset[str]) -> tuple[tuple[Alarm, ...], tuple[Wish, ...]]:
-    """Read the body; the title only where the body says nothing or the title alone raises an alarm."""
-    body, head = make_readable(text), make_readable(title)
-    wishes = read_wishes(body.text) or read_wishes(f"{head.text}. {body.text}")
-    return alarms_of(body, head, tool_names=granted), wishes
+    return read_message(title, text, granted, read_wishes)

@@ -7,13 +7,12 @@ look up what is needed, propose the changes, hand over what is left, answer once
 
 from functools import lru_cache
 
-from agentops.registry.offline.alarms import Alarm, alarms_of
+from agentops.registry.offline.alarms import Alarm, read_message
 from agentops.registry.offline.attempts import attempts, next_change
 from agentops.registry.offline.ending import Work
 from agentops.registry.offline.explaining import explanation
 from agentops.registry.offline.looking import CannotKnow, NotYetKnown
 from agentops.registry.offline.outcomes import Change, Handed, Outcome
-from agentops.registry.offline.text import make_readable
 from agentops.registry.planner import OfflinePlaybook, PlanContext, Proposal, ToolCall
 from support_agent.playbook.closing import CLOSING_TOOLS, close
 from support_agent.playbook.facts import Desk
@@ -65,9 +64,4 @@ def _outcomes(context: PlanContext, desk: Desk, granted: frozenset[str]) -> tupl
 
 @lru_cache(maxsize=256)
 def _read(title: str, text: str, granted: frozenset[str]) -> tuple[tuple[Alarm, ...], tuple[Wish, ...]]:
-    """Read the body; the title only where the body says nothing or the title alone raises an alarm."""
-    body = make_readable(text)
-    head = make_readable(title)
-    alarms = alarms_of(body, head, tool_names=granted)
-    wishes = read_wishes(body.text) or read_wishes(f"{head.text}. {body.text}")
-    return alarms, wishes
+    return read_message(title, text, granted, read_wishes)

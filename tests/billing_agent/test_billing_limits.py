@@ -161,7 +161,9 @@ def test_a_mail_goes_to_the_customer(work: Work, desk: Desk) -> None:
     assert (session.status, session.outcome, asked()) == ("finished", "answered", [])
 
 
-def test_the_playbook_hands_over_what_it_does_not_understand(work: Work, desk: Desk, cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_playbook_hands_over_what_it_does_not_understand(
+    work: Work, desk: Desk, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(roles, "all_roles", lambda: (ROLE,))
     agent = employ_agent(tenant_id=cast.tenant.pk, role=ROLE, name="Offline", actor="user:bob")
     session = start_session(agent=agent, subject_id="case-1", actor="user:bob")

@@ -104,7 +104,7 @@ def test_queue_is_worked_to_the_end(tenant: Tenant, agent: Agent, alice: User) -
     assert {ref for ref, outcome in ends.items() if outcome == "escalated"} == set(
         Case.objects.filter(status="escalated").values_list("ref", flat=True)
     )
-    assert Case.objects.filter(status="closed").count() == 22
+    assert Case.objects.filter(status="closed").count() == 20
     assert asked() == ASKED
     assert hard_writes("succeeded") == dict(sorted((ASKED | RAN).items()))
     assert imbalances(tenant.pk) == []

@@ -5,11 +5,14 @@ its sender wants, not for what the reader should do.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
-from agentops.registry.offline.text import Readable
+from agentops.registry.offline.text import Readable, make_readable
+
+Found = TypeVar("Found")
 
 
 class AlarmKind(StrEnum):
@@ -165,6 +168,18 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _CARD_DIGITS = re.compile(r"(?<![\d#])\d(?:[ -]?\d){12,18}(?!\d)")
+
+
+def read_message(
+    title: str, text: str, tool_names: Iterable[str], wishes_in: Callable[[str], tuple[Found, ...]]
+) -> tuple[tuple[Alarm, ...], tuple[Found, ...]]:
+    """Return alarms and wishes of a message: of its body, and of the title only where the body says nothing.
+
+    ``wishes_in`` reads wishes from readable text. A title alone can raise an alarm.
+    """
+    body, head = make_readable(text), make_readable(title)
+    wishes = wishes_in(body.text) or wishes_in(f"{head.text}. {body.text}")
+    return alarms_of(body, head, tool_names=tool_names), wishes
 
 
 def alarms_of(body: Readable, head: Readable, *, tool_names: Iterable[str]) -> tuple[Alarm, ...]:
