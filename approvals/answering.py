@@ -16,10 +16,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django_htmx.http import HttpResponseClientRedirect
 
-from agentops.console.access import Reader, current_reader
-from agentops.console.middleware import zone_of
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
+from agentops.tenancy.access import Reader, current_reader
+from agentops.tenancy.zones import zone_of
 from approvals import drafts, shown
 from approvals.access import View, view_of
 from approvals.duties.rights import why_not

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 
 from agentops.console.codes import as_uuid
+from agentops.kernel.cells import as_text
 from agentops.kernel.errors import AgentOpsError
 from agentops.registry import roles
 from agentops.runtime.ports import ApprovalState
@@ -194,7 +195,7 @@ def exported(requests: Sequence[ApprovalRequest], form: str, now: datetime) -> s
     told = io.StringIO()
     writer = csv.writer(told)
     writer.writerow(_COLUMNS)
-    writer.writerows([[_cell(row[column]) for column in _COLUMNS] for row in rows])
+    writer.writerows([["" if row[name] is None else as_text(str(row[name])) for name in _COLUMNS] for row in rows])
     return told.getvalue()
 
 
@@ -224,12 +225,3 @@ def _exported(one: ApprovalRequest, now: datetime) -> dict[str, Any]:
 
 def _utc(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds")
-
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-
-
-def _cell(value: Any) -> str:
-    """Spreadsheets read a cell that begins so as a formula; an apostrophe makes it text."""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -10,10 +10,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from agentops.console.access import Reader, staff_page
 from agentops.console.codes import as_uuid
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
+from agentops.tenancy.access import Reader, staff_page
 from approvals import bulk as work
 from approvals.access import View, view_of
 from approvals.bulk_forms import AssignForm, RejectForm

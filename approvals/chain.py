@@ -7,9 +7,9 @@ from typing import Any
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from agentops.console.access import Reader
 from agentops.console.reveal import reveal
 from agentops.ledger.models import LedgerEvent
+from agentops.tenancy.access import Reader
 from approvals.models import Act, ActKind, ApprovalRequest, Decision, Verdict
 from approvals.page_parts.outcome import voter
 from approvals.page_parts.words import flat

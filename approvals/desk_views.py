@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
+from agentops.tenancy.access import Reader, staff_page
 from approvals.access import view_of
 from approvals.answering import address_of
 from approvals.claims import claim, release, serve_next, skip

@@ -9,7 +9,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from agentops.console.access import Reader, staff_page
 from agentops.console.marks import Text
 from agentops.console.reveal import reveal
 from agentops.console.step_form import StepForm
@@ -17,6 +16,7 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.registry.tool import ToolSpec
 from agentops.runtime.deciding import BadEdit
+from agentops.tenancy.access import Reader, staff_page
 from approvals import drafts, shown, verbs
 from approvals.answering import OK, Sent, address_of, found_by, sent_from, survives_login
 from approvals.duties.rights import why_not

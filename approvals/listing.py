@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from agentops.console.access import Reader
 from agentops.console.codes import as_uuid
 from agentops.console.marks import Filter, Option, Tier
 from agentops.registry import roles
+from agentops.tenancy.access import Reader
 from approvals.access import View, view_of
 from approvals.insight.siblings import counts as counts_alike
 from approvals.live import SOCKET_PATH

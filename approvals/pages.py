@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentops.console.access import Reader
 from agentops.console.marks import Tier
 from agentops.console.reveal import reveal
 from agentops.ledger.models import LedgerEvent
 from agentops.runtime.ports import ApprovalState
+from agentops.tenancy.access import Reader
 from approvals import chain, drafts
 from approvals.access import View
 from approvals.duties.rights import why_not

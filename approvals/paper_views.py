@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from agentops.console.access import Reader, current_reader, staff_page
 from agentops.kernel.clock import utcnow
+from agentops.tenancy.access import Reader, current_reader, staff_page
 from approvals import drafts
 from approvals.answering import found_by, page_of
 from approvals.pages import request_page

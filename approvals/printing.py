@@ -7,13 +7,13 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from agentops.console.access import Reader
 from agentops.kernel.canonical import JSON
 from agentops.kernel.clock import isoformat
 from agentops.kernel.ids import derived_id
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import payload_of
 from agentops.runtime.models import Invocation
+from agentops.tenancy.access import Reader
 from approvals.access import View
 from approvals.chain import is_sealed
 from approvals.digest import inputs_of

@@ -6,8 +6,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
+from agentops.tenancy.access import Reader, staff_page
 from approvals.listing import queue_news, queue_page, read_query
 
 

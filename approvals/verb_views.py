@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
+from agentops.tenancy.access import Reader, staff_page
 from approvals import drafts, verbs
 from approvals.answering import Sent, address_of, done, incomplete, page, sent_from, survives_login, turned_down
 from approvals.clock.ladder import escalate as climb_ladder

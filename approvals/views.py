@@ -8,9 +8,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
+from agentops.tenancy.access import Reader, staff_page
 from approvals import drafts, shown, verb_views
 from approvals.answering import Sent, done, found_by, incomplete, page, sent_from, survives_login, turned_down
 from approvals.duties.stepup import fresh_factor

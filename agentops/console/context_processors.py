@@ -6,13 +6,13 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from agentops.console.access import Reader, reader_of
 from agentops.console.marks import Option
 from agentops.console.operations.presenters import Standing
 from agentops.console.operations.standing import standing_of
 from agentops.console.ports import approval_desk
 from agentops.console.presenters import NavItem, Shell, Theme
 from agentops.kernel.clock import utcnow
+from agentops.tenancy.access import Reader, reader_of
 
 THEME_COOKIE = "theme"
 THEMES: tuple[Theme, ...] = ("system", "light", "dark")

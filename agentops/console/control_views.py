@@ -17,7 +17,6 @@ from django.views.decorators.http import require_POST
 
 from agentops.agents.models import Elevation
 from agentops.console import controls as may
-from agentops.console.access import ELEVATORS, OPERATORS, Reader, staff_page
 from agentops.console.attempts import Attempt
 from agentops.console.control_forms import NothingForm, ReasonForm
 from agentops.console.session_page import Looked, session_page
@@ -30,6 +29,7 @@ from agentops.kernel.errors import AgentOpsError
 from agentops.runtime import control, elevating
 from agentops.runtime.models import Invocation, Question, Session
 from agentops.runtime.questions import answer_question
+from agentops.tenancy.access import ELEVATORS, OPERATORS, Reader, staff_page
 
 NOT_COMPLETE, TURNED_DOWN = 422, 409
 

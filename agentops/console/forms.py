@@ -5,12 +5,12 @@ from typing import Any
 from django import forms
 
 from agentops.agents.models import Agent
-from agentops.console.access import Reader
 from agentops.kernel.canonical import BadJSON, NotCanonical, require_canonical
 from agentops.registry.role import Intake
 from agentops.registry.roles import UnknownRole, get_role
 from agentops.runtime.models import Session
 from agentops.runtime.operations import open_and_start, start_session
+from agentops.tenancy.access import Reader
 
 MOST_WAITING = 100
 MOST_LABEL = 120

@@ -1,16 +1,13 @@
 """Times are shown in the zone of the reader's tenant."""
 
-import logging
 from collections.abc import Callable
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from agentops.console.access import reader_of
-
-log = logging.getLogger(__name__)
+from agentops.tenancy.access import reader_of
+from agentops.tenancy.zones import zone_of
 
 
 class ReaderTimezoneMiddleware:
@@ -31,12 +28,3 @@ class ReaderTimezoneMiddleware:
         reader = reader_of(request)
         if reader is not None:
             timezone.activate(zone_of(reader.tenant.timezone))
-
-
-def zone_of(name: str) -> ZoneInfo:
-    """Return the zone of that name. A name that nobody knows, which only the admin can set, is UTC."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        log.warning("there is no time zone %r, so UTC is used", name)
-        return ZoneInfo("UTC")

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from agentops.console import queries
-from agentops.console.access import Reader
 from agentops.console.codes import as_uuid, session_code
 from agentops.console.formats import cost_words, duration_words, time_left_words
 from agentops.console.marks import Filter, Option, State, Tier
@@ -31,6 +30,7 @@ from agentops.kernel.errors import IncidentCode
 from agentops.runtime.answers import OUTCOMES
 from agentops.runtime.models import Session
 from agentops.runtime.states import ENDED, SessionStatus
+from agentops.tenancy.access import Reader
 
 FIRST_FEW = 5
 SOON_SECONDS = 3600

@@ -10,7 +10,6 @@ from uuid import UUID
 from django.urls import reverse
 
 from agentops.console import queries
-from agentops.console.access import Reader
 from agentops.console.attempts import Attempt
 from agentops.console.codes import session_code
 from agentops.console.entries import Known, entries_of
@@ -37,6 +36,7 @@ from agentops.ledger.queries import events_of, payload_of
 from agentops.runtime.models import Invocation, Question, Session
 from agentops.runtime.questions import open_question
 from agentops.runtime.states import ENDED, SessionStatus
+from agentops.tenancy.access import Reader
 
 SHOWN_BYTES = 20_000
 """How much of an input or output is put into a page; a download has all of it."""

@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from agentops.console import controls as may
 from agentops.console import session_queries as queries
-from agentops.console.access import Reader
 from agentops.console.attempts import Attempt
 from agentops.console.budgets import budgets_of
 from agentops.console.chart import chart_svg
@@ -33,6 +32,7 @@ from agentops.console.undoing import UNDO
 from agentops.registry.tool import ToolSpec
 from agentops.runtime.models import Question, Session
 from agentops.runtime.states import ENDED, SessionStatus
+from agentops.tenancy.access import Reader
 
 ANSWER, ELEVATE, REVOKE = "answer", "elevate", "revoke"
 

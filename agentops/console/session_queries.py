@@ -3,7 +3,6 @@
 from django.db.models import F, Q
 
 from agentops.agents.models import Elevation, ToolGrant
-from agentops.console.middleware import zone_of
 from agentops.console.queries import freezes_of
 from agentops.kernel.clock import utcnow
 from agentops.registry.role import RoleSpec
@@ -12,6 +11,7 @@ from agentops.registry.tool import ToolSpec
 from agentops.runtime.models import ProcessInstance, Session, SpendDay
 from agentops.runtime.spend import TENANT, business_day
 from agentops.tenancy.models import Freeze, Tenant
+from agentops.tenancy.zones import zone_of
 
 
 def role_of(session: Session) -> RoleSpec | None:

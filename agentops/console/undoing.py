@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from agentops.console.access import Reader
 from agentops.console.attempts import Attempt
 from agentops.console.records import Told
 from agentops.console.said import actor_name
@@ -10,6 +9,7 @@ from agentops.console.timeline import Undoing
 from agentops.runtime.control import why_no_undo
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.states import ENDED, InvocationState, SessionStatus
+from agentops.tenancy.access import Reader
 
 UNDO = "undo"
 

@@ -12,7 +12,6 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from agentops.console.access import STARTERS, TENANT_KEY, Reader, current_reader, staff_page
 from agentops.console.context_processors import THEME_COOKIE, THEMES
 from agentops.console.forms import SessionForm
 from agentops.console.pages import chosen_filter, home_page, session_list_page
@@ -23,6 +22,7 @@ from agentops.console.session_page import Looked, session_page, step_download, s
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.runtime.models import Session
+from agentops.tenancy.access import STARTERS, TENANT_KEY, Reader, current_reader, staff_page
 
 THEME_SECONDS = 365 * 24 * 60 * 60
 LAST_POSITION = 2**31 - 1

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
-from agentops.console.access import Reader
+from agentops.tenancy.access import Reader
 from approvals.duties.delegating import LONGEST, delegable_queues, possible_takers
 from approvals.models import ApprovalQueue
 

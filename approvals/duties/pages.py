@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 
-from agentops.console.access import Reader
+from agentops.tenancy.access import Reader
 from approvals.duties.delegating import delegable_queues, delegations_of
 from approvals.models import Delegation
 

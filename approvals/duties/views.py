@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
+from agentops.tenancy.access import Reader, staff_page
 from approvals.duties.delegating import CannotDelegate, delegate, revoke
 from approvals.duties.forms import DelegationForm
 from approvals.duties.pages import duties_page

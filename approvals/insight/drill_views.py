@@ -7,8 +7,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
+from agentops.tenancy.access import Reader, staff_page
 from approvals.insight.calibration import LEAST, Calibration, calibration_of
 from approvals.insight.drill_page import drill_page, shown_for_ms
 from approvals.insight.drills import answer, answers_of, open_for

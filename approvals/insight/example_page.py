@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agentops.console.access import Reader
 from agentops.console.marks import State, Text
 from agentops.console.reveal import reveal
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Role
 from approvals.access import rights_of, visible_requests
 from approvals.models import Exemplar

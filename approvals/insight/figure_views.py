@@ -9,14 +9,14 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
+from agentops.tenancy.access import Reader, staff_page
+from agentops.tenancy.spans import PRESETS, Span, read_span
 from approvals.insight.figures import COLUMNS, cells_of, figures_page, too_long
 from approvals.insight.metrics import MOST_ROWS, PARTS, Report, report_of
 from approvals.insight.people import MOST, people_of
 from approvals.insight.rights import managed_queues
 from approvals.insight.signals import LEAST, LIMITS
-from approvals.insight.spans import PRESETS, Span, read_span
 from approvals.models import ApprovalQueue
 
 MOST_EXPORTED = 5_000

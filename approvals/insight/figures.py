@@ -9,9 +9,10 @@ from psycopg.errors import QueryCanceled
 from agentops.console.formats import duration_words
 from agentops.console.marks import Text
 from agentops.console.reveal import reveal
+from agentops.kernel.cells import as_text
+from agentops.tenancy.spans import Span
 from approvals.insight.bars import Bar, bar_of
 from approvals.insight.metrics import PARTS, Figures, Report
-from approvals.insight.spans import Span
 from approvals.models import ApprovalQueue
 
 _LABELS = {"rule": "Rule", "tool": "Tool", "agent": "Agent", "approver": "Approver", "queue": "Queue"}
@@ -21,8 +22,6 @@ COLUMNS = (
     *("by", "name", "asked", "approved", "rejected", "edited", "expired", "voided", "median_seconds", "p90_seconds"),
     *("override_rate", "regretted", "regret_rate", "escalated"),
 )
-_CALCULATED = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""A cell that begins so is a formula to a spreadsheet (OWASP, CSV injection)."""
 
 
 @dataclass(frozen=True)
@@ -121,11 +120,6 @@ def cells_of(part: str, figures: Figures) -> list[str | int | float]:
         "" if figures.regret is None else round(figures.regret, 4),
         figures.escalated,
     ]
-
-
-def as_text(cell: str) -> str:
-    """Return a cell that no spreadsheet calculates: one that looks like a formula gets an apostrophe before it."""
-    return f"'{cell}" if cell.lstrip(" ").startswith(_CALCULATED) or cell.startswith(_CALCULATED) else cell
 
 
 def too_long(error: OperationalError) -> bool:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from approvals.insight.spans import Span
+from agentops.tenancy.spans import Span
 from approvals.insight.sql import Row, fetch_all
 
 MOST_ROWS = 50

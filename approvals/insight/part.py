@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from agentops.console.access import Reader
 from agentops.console.marks import Text
 from agentops.console.reveal import reveal
 from agentops.runtime.ports import ApprovalState
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Role
 from approvals.insight.exemplars import why_no_exemplar
 from approvals.insight.siblings import siblings_of

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Count, Q
 
+from agentops.tenancy.spans import Span
 from approvals.insight.signals import LEAST, Limit, Measures, Seen, measures_of, signs_of
-from approvals.insight.spans import Span
 from approvals.insight.sql import fetch_all
 from approvals.models import DrillAnswer
 from approvals.previews.parts import LONG_CHARACTERS

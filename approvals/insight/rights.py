@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from agentops.console.access import Reader
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Role
 from approvals.access import rights_of, visible_requests
 from approvals.models import ApprovalQueue, ApprovalRequest

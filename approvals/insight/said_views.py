@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from agentops.console.access import Reader, staff_page
 from agentops.console.reveal import reveal
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
+from agentops.tenancy.access import Reader, staff_page
 from agentops.tenancy.models import Role
 from approvals.access import visible_requests
 from approvals.insight import exemplars

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from agentops.console.middleware import zone_of
 from agentops.tenancy.models import Tenant
+from agentops.tenancy.zones import zone_of
 from approvals.models import Absence, ApprovalRequest, NoticePreference
 from approvals.notices.times import Habits
 from approvals.routes.people import absences_at, may_decide_in, not_barred

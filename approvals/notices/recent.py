@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from agentops.console.access import Reader
 from agentops.console.marks import Kind, State
+from agentops.tenancy.access import Reader
 from approvals.models import Notice, SlackChannel
 
 MOST = 20

@@ -14,9 +14,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
-from agentops.console.access import Reader, reader_of, staff_page
-from agentops.console.middleware import zone_of
 from agentops.kernel.clock import utcnow
+from agentops.tenancy.access import Reader, reader_of, staff_page
+from agentops.tenancy.zones import zone_of
 from approvals.models import ApprovalRequest, NoticePreference
 from approvals.notices.forms import PreferenceForm
 from approvals.notices.links import OldLink, read_link

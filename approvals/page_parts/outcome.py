@@ -7,12 +7,12 @@ from math import ceil
 from django.urls import reverse
 from django.utils.text import get_text_list
 
-from agentops.console.access import Reader
 from agentops.console.marks import State
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import payload_of
 from agentops.runtime.models import Invocation
 from agentops.runtime.states import InvocationState
+from agentops.tenancy.access import Reader
 from approvals.models import ApprovalRequest, Decision, Verdict
 from approvals.page_parts.words import flat
 from approvals.request_presenters import Decision as DecisionPart

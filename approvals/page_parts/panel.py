@@ -7,7 +7,7 @@ from datetime import datetime
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from agentops.console.access import Reader
+from agentops.tenancy.access import Reader
 from approvals import shown
 from approvals.access import View
 from approvals.clock.ladder import may_escalate, next_rung

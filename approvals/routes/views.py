@@ -6,9 +6,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from agentops.console.access import Reader, staff_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
+from agentops.tenancy.access import Reader, staff_page
 from approvals.routes.away import absences_of, colleagues, end_absence, note_absence
 from approvals.routes.forms import AbsenceForm
 

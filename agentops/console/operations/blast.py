@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from agentops.agents.models import Agent, ToolGrant
-from agentops.console.access import Reader
 from agentops.console.marks import Filter, Option
 from agentops.console.operations import queries
 from agentops.console.operations.presenters import AgentDial, BlastLine, BlastPage, BlastRole, Standing
@@ -12,6 +11,7 @@ from agentops.console.operations.standing import tabs_of
 from agentops.registry import roles
 from agentops.registry.blast_radius import TIERS, BlastRow, rows_of
 from agentops.registry.tool import Dial
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Freeze
 
 MOST_TEXT = 200

@@ -7,13 +7,13 @@ from django import forms
 from django.http import QueryDict
 
 from agentops.agents.models import Agent
-from agentops.console.access import Reader
 from agentops.console.operations.in_flight import Scope
 from agentops.console.operations.rights import rules_everybody
 from agentops.registry import roles
 from agentops.registry.roles import UnknownRole, get_role
 from agentops.runtime.freezing import MOST_REASON
 from agentops.runtime.reconciling import MOST_EVIDENCE
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Freeze
 
 HERE, EVERYWHERE, AGENT = "tenant", "everywhere", "agent:"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from agentops.console.access import Reader
 from agentops.console.codes import as_uuid
 from agentops.console.operations import in_flight, queries
 from agentops.console.operations.in_flight import Scope
@@ -14,6 +13,7 @@ from agentops.console.operations.standing import REASON, freeze_lines, tabs_of
 from agentops.console.operations.words import counted, scope_words
 from agentops.console.reveal import reveal_cut
 from agentops.runtime.freezing import covered_requests
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Freeze
 
 

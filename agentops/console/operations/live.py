@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.urls import reverse
 
-from agentops.console.access import Reader
 from agentops.console.marks import State
 from agentops.console.operations import in_flight, queries
 from agentops.console.operations.in_flight import Scope
@@ -16,6 +15,7 @@ from agentops.console.operations.standing import freeze_lines
 from agentops.console.operations.words import WISHES, counted, doing
 from agentops.console.reveal import reveal_cut
 from agentops.runtime.states import SessionStatus
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Freeze
 
 TITLE = 160

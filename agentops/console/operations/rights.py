@@ -4,7 +4,7 @@ Everybody of a tenant reads. Support staff and admins freeze, ask for a freeze t
 call; only admins lift and reset. What concerns every tenant is for superusers among them.
 """
 
-from agentops.console.access import Reader
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Freeze, Role
 
 

@@ -5,14 +5,14 @@ from datetime import datetime
 from django.urls import reverse
 
 from agentops.agents.models import Agent
-from agentops.console.access import Reader
 from agentops.console.formats import cost_words
 from agentops.console.marks import State
-from agentops.console.middleware import zone_of
 from agentops.console.operations.presenters import SpendPage, SpendRow, Standing
 from agentops.console.operations.standing import tabs_of
 from agentops.runtime.guards import WARN_AT
 from agentops.runtime.spend import Spent, business_day, spend_of
+from agentops.tenancy.access import Reader
+from agentops.tenancy.zones import zone_of
 
 MOST_STREAMS = 50
 

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from agentops.console.access import Reader
 from agentops.console.marks import Kind, State
 from agentops.console.operations import queries
 from agentops.console.operations.presenters import FreezeLine, Notice, Standing, Tab
@@ -13,6 +12,7 @@ from agentops.console.operations.words import counted, scope_words
 from agentops.console.reveal import reveal_cut
 from agentops.console.said import actor_name
 from agentops.kernel.errors import IncidentCode
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Freeze, Tenant
 
 REASON = 300

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from agentops.console.access import Reader
 from agentops.console.operations import queries
 from agentops.console.operations.presenters import Argument, Standing, UnknownCall, UnknownPage
 from agentops.console.operations.queries import Told
@@ -13,6 +12,7 @@ from agentops.console.reveal import reveal, reveal_cut
 from agentops.console.said import one_line
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.reconciling import can_be_asked
+from agentops.tenancy.access import Reader
 
 TITLE = 160
 MOST_VALUE = 400

@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from agentops.console.access import OPERATORS, Reader, staff_page
 from agentops.console.codes import as_uuid
 from agentops.console.context_processors import standing_for
 from agentops.console.operations import blast, freezes, live, queries, spending, unknowns, waiting
@@ -22,6 +21,7 @@ from agentops.gateway.breakers import NothingToReset, reset_breaker
 from agentops.kernel.clock import utcnow
 from agentops.runtime.freezing import CannotFreeze, CannotLift, ask_to_lift, freeze, lift
 from agentops.runtime.reconciling import CannotReconcile, ask_again, settle_by_person
+from agentops.tenancy.access import OPERATORS, Reader, staff_page
 from agentops.tenancy.models import Freeze
 
 

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from agentops.console.access import Reader
 from agentops.console.codes import as_uuid
 from agentops.console.formats import time_left_words
 from agentops.console.operations import queries
@@ -14,6 +13,7 @@ from agentops.console.reveal import reveal_cut
 from agentops.gateway.breaker import BreakerState
 from agentops.gateway.models import Breaker
 from agentops.runtime.models import Question, Session
+from agentops.tenancy.access import Reader
 
 TEXT = 300
 TITLE = 160

@@ -5,8 +5,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from agentops.console.access import Reader
 from agentops.ledger.models import LedgerEvent
+from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Role
 from agentops.tenancy.queries import places_of
 from approvals.insight.exemplars import accepted_for, propose, review

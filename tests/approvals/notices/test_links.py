@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from agentops.console.access import TENANT_KEY
+from agentops.tenancy.access import TENANT_KEY
 from agentops.tenancy.models import Membership, Role
 from approvals.models import ApprovalRequest, Decision
 from approvals.notices.links import LONGEST, OldLink, link_to, read_link

@@ -1,4 +1,4 @@
-"""The time that figures are about, in whole days of the reader's zone."""
+"""The time that a report is about, in whole days of the reader's zone."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
