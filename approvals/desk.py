@@ -1,6 +1,6 @@
 """What the console shows of requests: implements ``agentops.console.ports.ApprovalDesk``."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -9,6 +9,7 @@ from django.db.models.functions import Cast, Right
 
 from agentops.console.records import RequestSummary, Waiting
 from agentops.kernel.clock import utcnow
+from agentops.runtime.ports import ApprovalState
 from approvals.access import view_of
 from approvals.models import ApprovalRequest
 from approvals.queries import MOST_COUNTED, pending_for, turn_count
@@ -32,6 +33,11 @@ class Desk:
     def of_session(self, session_id: UUID) -> Sequence[RequestSummary]:
         """Return the requests of one session, oldest first."""
         found = ApprovalRequest.objects.filter(session_id=session_id).select_related("queue").order_by("id")
+        return [_summary(request) for request in found]
+
+    def approved(self, tenant_id: UUID, invocations: Collection[UUID]) -> Sequence[RequestSummary]:
+        """Return the requests of the tenant that were approved for one of these calls."""
+        found = _requests(tenant_id).filter(invocation_id__in=list(invocations), state=ApprovalState.APPROVED)
         return [_summary(request) for request in found]
 
     def find(self, tenant_id: UUID, *, pk: UUID | None = None, tail: str | None = None) -> Sequence[RequestSummary]:

@@ -12,18 +12,19 @@ from agentops.console.operations.standing import standing_of
 from agentops.console.ports import approval_desk
 from agentops.console.presenters import NavItem, Shell, Theme
 from agentops.kernel.clock import utcnow
+from agentops.registry import roles
 from agentops.tenancy.access import Reader, reader_of
 
 THEME_COOKIE = "theme"
 THEMES: tuple[Theme, ...] = ("system", "light", "dark")
 
-_PLACES = (
+_WORK = (
     ("Home", "home", "home"),
     ("Approvals", "approval_queue", "inbox"),
     ("Sessions", "session_list", "steps"),
-    ("Operations", "operations", "power"),
-    ("Admin", "admin:index", "sliders"),
 )
+_SWITCHES = (("Operations", "operations", "power"),)
+_ADMIN = (("Admin", "admin:index", "sliders"),)
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
@@ -67,12 +68,19 @@ def _shell(request: HttpRequest, reader: Reader) -> Shell:
         person=reader.person.get_full_name() or reader.person.get_username(),
         roles=sorted(role.label for role in reader.roles),
         tenant=reader.tenant.name,
-        nav=[_place(request, reader, *place) for place in _PLACES if place[0] != "Admin" or reader.person.is_staff],
+        nav=[_place(request, reader, *place) for place in _places(reader)],
         theme=theme_of(request),
         now=utcnow(),
         here=request.get_full_path() if request.method == "GET" else request.path,
         tenants=_choice(reader) if len(reader.tenants) > 1 else (),
     )
+
+
+def _places(reader: Reader) -> list[tuple[str, str, str]]:
+    """Return label, URL name and icon of each place: those of roles stand after the work and before the switches."""
+    own = [role.screens for role in roles.all_roles() if role.screens and role.screens.readers & reader.roles]
+    brought = [(screens.title, screens.home, screens.icon) for screens in own]
+    return [*_WORK, *brought, *_SWITCHES, *(_ADMIN if reader.person.is_staff else ())]
 
 
 def _choice(reader: Reader) -> list[Option]:

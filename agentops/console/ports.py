@@ -1,6 +1,6 @@
 """What the console needs to know of approvals, which it does not import. Settings name the implementation."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Protocol, cast
 from uuid import UUID
@@ -23,6 +23,9 @@ class ApprovalDesk(Protocol):
 
     def of_session(self, session_id: UUID) -> Sequence[RequestSummary]:
         """Return the requests of one session, oldest first."""
+
+    def approved(self, tenant_id: UUID, invocations: Collection[UUID]) -> Sequence[RequestSummary]:
+        """Return the requests of the tenant that were approved for one of these calls."""
 
     def find(self, tenant_id: UUID, *, pk: UUID | None = None, tail: str | None = None) -> Sequence[RequestSummary]:
         """Return requests of the tenant by id, or by the last ten hexadecimal digits of the id."""

@@ -42,6 +42,11 @@ def landing_of(tenant_id: UUID, text: str) -> Landing | None:
     return found.pop() if len(found) == 1 else None
 
 
+def landing_of_call(tenant_id: UUID, key: str) -> Landing | None:
+    """Return the step that proposed the call with this idempotency key, None when the tenant has none."""
+    return next(iter(_writes(tenant_id, Q(idempotency_key=key))), None)
+
+
 def _sessions(tenant_id: UUID, which: Q) -> set[Landing]:
     return {Landing(pk) for pk in Session.objects.filter(which, tenant_id=tenant_id).values_list("pk", flat=True)[:2]}
 

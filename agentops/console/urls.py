@@ -12,6 +12,7 @@ urlpatterns = [
     path("theme/", views.set_theme, name="theme"),
     path("tenant/", views.set_tenant, name="tenant"),
     path("operations/", include("agentops.console.operations.urls")),
+    path("calls/<str:key>/", views.call, name="call"),
     path("sessions/", views.session_list, name="session_list"),
     path("sessions/new/", views.session_new, name="session_new"),
     path("sessions/<uuid:session_id>/", views.session_detail, name="session_detail"),

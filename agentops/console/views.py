@@ -17,7 +17,7 @@ from agentops.console.forms import SessionForm
 from agentops.console.pages import chosen_filter, home_page, session_list_page
 from agentops.console.presenters import DemoAccount
 from agentops.console.queries import session_or_none
-from agentops.console.search import Landing, landing_of
+from agentops.console.search import Landing, landing_of, landing_of_call
 from agentops.console.session_page import Looked, session_page, step_download, step_page
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
@@ -92,6 +92,17 @@ def session_list(request: HttpRequest, reader: Reader) -> HttpResponse:
         return HttpResponseRedirect(_url_of(landing))
     page = session_list_page(reader, request.GET.dict(), now=utcnow())
     return render(request, "console/session_list.html", {"page": page})
+
+
+@require_safe
+@never_cache
+@staff_page()
+def call(request: HttpRequest, reader: Reader, key: str) -> HttpResponse:
+    """Lead to the step of the call with this idempotency key, for whoever knows of a call no more than that."""
+    landing = landing_of_call(reader.tenant.pk, key)
+    if landing is None:
+        raise Http404("no such call")
+    return HttpResponseRedirect(_url_of(landing))
 
 
 def _url_of(landing: Landing) -> str:

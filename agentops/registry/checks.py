@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.checks import CheckMessage, Error, Warning, register  # noqa: A004 - Django's own name
+from django.urls import NoReverseMatch, reverse
 
 from agentops.registry.contracts import BadContracts, findings, read_contracts
 from agentops.registry.flow import Sends
@@ -21,7 +22,7 @@ _WRITE_CONTRACTS = "Raise the version of a tool that changed, then: manage.py co
 
 @register()
 def check_roles(**_: Any) -> list[CheckMessage]:
-    """agentops.E001 to E011 and W001, see the functions below."""
+    """agentops.E001 to E012 and W001, see the functions below."""
     roles = all_roles()
     problems = [problem for role in roles for problem in problems_of_role(role)]
     return [*problems, *(problem for role in roles for problem in problems_of_contracts(role, contracts_path(role)))]
@@ -60,6 +61,7 @@ def problems_of_role(role: RoleSpec) -> Iterator[CheckMessage]:
     if fallback is None or fallback.tier is not Tier.WRITE_SOFT:
         yield Error(f"The hand-over of {role.name!r} is no soft write.", id="agentops.E002")
     yield from problems_of_processes(role)
+    yield from problems_of_screens(role)
 
 
 def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:
@@ -122,6 +124,20 @@ def _problems_of_undo(tool: ToolSpec) -> Iterator[str]:
         yield "names the call that undoes it, although there is nothing that can be undone"
     elif not tool.undo:
         yield "names the call that undoes it, but does not say so in words"
+
+
+def problems_of_screens(role: RoleSpec) -> Iterator[CheckMessage]:
+    """E012: pages whose entry in the navigation leads nowhere, or that nobody may read."""
+    if role.screens is None:
+        return
+    if not role.screens.readers:
+        yield Error(f"Nobody may read the pages of the role {role.name!r}.", id="agentops.E012")
+    try:
+        reverse(role.screens.home, urlconf=role.screens.urlconf)
+    except (NoReverseMatch, ImportError) as error:
+        hint = "The URL name of home is one of the role's own urlconf."
+        words = f"The pages of the role {role.name!r} cannot be reached: {error}."
+        yield Error(words, hint=hint, id="agentops.E012")
 
 
 def problems_of_processes(role: RoleSpec) -> Iterator[CheckMessage]:

@@ -9,6 +9,8 @@ from uuid import UUID
 from agentops.registry.flow import Intent
 from agentops.registry.planner import Planner, Subject
 from agentops.registry.process import ProcessSpec
+from agentops.registry.reconcile import Reconciliation
+from agentops.registry.screens import Screens
 from agentops.registry.tool import Dial, ToolSpec
 
 
@@ -96,6 +98,8 @@ class RoleSpec:
     ``fallback(reason)`` returns tool name and arguments of the soft write that hands a session which was
     stopped to a person.
     ``disputed(since, limit)`` returns calls whose effects were contested since a moment, the latest first.
+    ``screens`` are pages of its own. ``reconcile(tenant_id, since, until)`` compares the calls of a period with its
+    books and the vendor.
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
 
@@ -127,6 +131,8 @@ class RoleSpec:
     intents: tuple[Intent, ...] = ()
     disputed: Callable[[datetime, int], Sequence[Disputed]] | None = None
     rules: tuple[Rule, ...] = ()
+    screens: Screens | None = None
+    reconcile: Callable[[UUID, datetime, datetime], Reconciliation] | None = None
     version: int = 1
     continues: frozenset[int] = frozenset()
 

@@ -102,6 +102,8 @@ MAIL_FROM = ENVIRONMENT.text("MAIL_FROM", "")
 SLACK_URL = "https://slack.com/api"
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
+# What roles may ask about their calls: an implementation of agentops.registry.made.CallRecord.
+CALL_RECORD = "agentops.console.made_calls.Calls"
 # Sockets of the apps: dotted paths of lists of URL patterns.
 WEBSOCKET_ROUTES = ["approvals.routing.websocket_urlpatterns"]
 

@@ -14,10 +14,12 @@ from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agentops.console.marks import Segment, Text
+from agentops.console.marks import Kind, Segment, State, Text
+from agentops.console.reveal import reveal_cut
 
 register = template.Library()
 
+MOST_TOLD = 300
 _FORMATS = {
     "full": "D j M Y, H:i:s T",
     "minute": "D j M Y, H:i T",
@@ -56,6 +58,12 @@ def zone(at: datetime) -> str:
     return timezone.localtime(at).strftime("%Z")
 
 
+@register.inclusion_tag("components/state.html")
+def state(kind: Kind, word: str) -> dict[str, State]:
+    """A status in a word with its mark, for pages that are given the two apart."""
+    return {"state": State(kind, word)}
+
+
 def _segment(segment: Segment) -> SafeString:
     if not segment.concealed:
         return format_html("{}", segment.text)
@@ -80,3 +88,9 @@ def shown(text: Text) -> SafeString:
 def flat(text: Text) -> str:
     """The same as one plain string, for attributes and window titles. Concealed characters are named."""
     return "".join(f"[{part.name}]" if part.name else part.text for part in text)
+
+
+@register.filter
+def told(text: str) -> SafeString:
+    """Text from outside that nobody has prepared yet, inside a sentence of ours: revealed, on one line, cut."""
+    return shown(reveal_cut(text, MOST_TOLD))

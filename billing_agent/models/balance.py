@@ -101,6 +101,7 @@ class Entry(Owned):
         indexes = [
             models.Index(fields=["tenant", "customer_ref", "id"], name="entries_of_a_customer"),
             models.Index(fields=["tenant", "at", "id"], name="entries_by_time"),
+            models.Index(fields=["tenant", "operation_key"], condition=~Q(operation_key=""), name="entries_by_key"),
         ]
         triggers = [APPEND_ONLY, _HAS_LINES, _IN_OPEN_BOOKS]
 

@@ -1,10 +1,22 @@
 """Who pays, and with what."""
 
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q
 from django.db.models.functions import Lower
+from django.utils.deconstruct import deconstructible
 
 from billing_agent.models.base import REF_LENGTH, Record
+
+
+@deconstructible
+class Words(Func):
+    """The words of some columns, to be searched by how they begin. An address counts as the words between its signs."""
+
+    template = "to_tsvector('simple', translate(%(expressions)s, '@.+-_', '     '))"
+    arg_joiner = " || ' ' || "
+    output_field = SearchVectorField()
 
 
 class Customer(Record):
@@ -27,7 +39,11 @@ class Customer(Record):
             models.UniqueConstraint(fields=["tenant", "ref"], name="one_billing_customer_a_ref"),
             models.CheckConstraint(condition=Q(tax_bp__lte=10_000), name="a_tax_rate_is_at_most_all"),
         ]
-        indexes = [models.Index(F("tenant"), Lower("email"), name="billing_customer_by_email")]
+        indexes = [
+            models.Index(F("tenant"), Lower("email"), name="billing_customer_by_email"),
+            models.Index(fields=["tenant", "-id"], name="billing_customer_newest"),
+            GinIndex(Words("name", "email"), name="billing_customer_words"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} ({self.ref})"

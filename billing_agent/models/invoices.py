@@ -118,6 +118,12 @@ class Invoice(Record):
                 condition=Q(status="open", next_attempt_at__isnull=False),
                 name="dunning_due",
             ),
+            models.Index(
+                fields=["tenant", "customer"],
+                include=["due_at", "attempts"],
+                condition=Q(status="open"),
+                name="open_invoices_by_customer",
+            ),
         ]
         triggers = [A_CLOSED_INVOICE_STAYS, AN_INVOICE_IS_ITS_LINES]
 

@@ -62,13 +62,16 @@ class Charge(Record):
                 name="a_failed_charge_says_why",
             ),
         ]
-        indexes = [models.Index(fields=["customer", "-at"], name="charges_of_a_customer")]
         triggers = [
             charge_adds_up("NEW.id", pgtrigger.Insert | pgtrigger.Update),
             stays(
                 "a charge stays what it was",
                 *("tenant_id", "customer_id", "invoice_id", "method_ref", "amount_minor", "currency", "status"),
             ),
+        ]
+        indexes = [
+            models.Index(fields=["customer", "-at"], name="charges_of_a_customer"),
+            models.Index(fields=["tenant", "operation_key"], condition=~Q(operation_key=""), name="charges_by_key"),
         ]
 
 
@@ -88,6 +91,9 @@ class Refund(Record):
             models.CheckConstraint(condition=Q(amount_minor__gt=0), name="a_refund_gives_something"),
         ]
         triggers = [APPEND_ONLY, NO_REFUND_DURING_A_DISPUTE, charge_adds_up("NEW.charge_id", pgtrigger.Insert)]
+        indexes = [
+            models.Index(fields=["tenant", "operation_key"], condition=~Q(operation_key=""), name="refunds_by_key")
+        ]
 
 
 class Dispute(Record):
@@ -131,6 +137,13 @@ class Dispute(Record):
                 *("tenant_id", "charge_id", "ref", "amount_minor", "currency"),
             ),
         ]
+        indexes = [
+            models.Index(
+                fields=["tenant", "charge"],
+                condition=Q(status__in=["needs_response", "under_review"]),
+                name="disputes_that_are_open",
+            )
+        ]
 
 
 class Credit(Record):
@@ -157,5 +170,8 @@ class Credit(Record):
                 condition=Q(reversed_at__isnull=True) | Q(left_minor=0), name="nothing_is_left_of_a_reversed_credit"
             ),
         ]
-        indexes = [models.Index(fields=["customer", "at"], condition=Q(left_minor__gt=0), name="credits_that_are_left")]
         triggers = [stays("a credit stays what it was", "tenant_id", "customer_id", "amount_minor", "currency")]
+        indexes = [
+            models.Index(fields=["customer", "at"], condition=Q(left_minor__gt=0), name="credits_that_are_left"),
+            models.Index(fields=["tenant", "operation_key"], condition=~Q(operation_key=""), name="credits_by_key"),
+        ]

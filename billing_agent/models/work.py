@@ -130,6 +130,7 @@ class Operation(Owned):
     class Meta:
         ordering = ["-id"]
         constraints = [models.UniqueConstraint(fields=["tenant", "key"], name="one_billing_operation_a_key")]
+        indexes = [models.Index(fields=["tenant", "at"], name="billing_operations_by_time")]
 
     def __str__(self) -> str:
         return f"{self.action} ({self.key})"

@@ -1,0 +1,73 @@
+"""What a role may ask the control plane about calls that were made, and have it put on record.
+
+``settings.CALL_RECORD`` names who answers, so that a role needs to know neither sessions, approvals nor the ledger.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Protocol, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from agentops.kernel.canonical import JSON
+from agentops.kernel.money import Money
+
+
+class Stand(StrEnum):
+    """What is known of a call that was begun: it runs, it took effect, or nobody knows."""
+
+    UNDER_WAY = "under way"
+    DONE = "done"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class MadeCall:
+    """A write that was begun and did not fail.
+
+    ``money`` is what its dry run said that moves, None for a call that moves none. ``position`` is its step in the
+    session. What was done and then taken back by another call is done.
+    """
+
+    key: str
+    tool: str
+    stand: Stand
+    money: Money | None
+    at: datetime
+    session_id: UUID
+    position: int
+
+
+@dataclass(frozen=True)
+class Approval:
+    """The request by which people allowed a call; ``code`` is its short name."""
+
+    request_id: UUID
+    code: str
+
+
+class CallRecord(Protocol):
+    """The control plane's record of calls. Whatever belongs to another tenant does not exist."""
+
+    def made(self, tenant_id: UUID, role: str, since: datetime, until: datetime) -> Sequence[MadeCall]:
+        """Return the calls of a role that were begun from ``since`` up to, not including, ``until``."""
+
+    def by_key(self, tenant_id: UUID, keys: Collection[str]) -> Mapping[str, MadeCall]:
+        """Return the calls with these idempotency keys; a key that no call holds is left out."""
+
+    def approvals(self, tenant_id: UUID, keys: Collection[str]) -> Mapping[str, Approval]:
+        """Return the requests that were approved for the calls with these keys; most calls need none."""
+
+    def note_export(self, tenant_id: UUID, *, role: str, actor: str, facts: Mapping[str, JSON]) -> None:
+        """Record that somebody takes a copy of records out. What cannot be recorded must not be handed out."""
+
+
+@cache
+def call_record() -> CallRecord:
+    """Return the record that ``settings.CALL_RECORD`` names."""
+    return cast("CallRecord", import_string(settings.CALL_RECORD)())
