@@ -12,6 +12,8 @@ from billing_agent.connectors.posting import Account, EntryKind, posted
 from billing_agent.connectors.records import Credit, Invoice, InvoiceStatus, Line
 from billing_agent.connectors.taxes import line_tax
 
+_USED_ON = "On invoice "
+
 
 @dataclass(frozen=True)
 class Issued:
@@ -110,6 +112,16 @@ def settlement(invoice: Invoice, now: datetime, *, paid_minor: int = 0, credited
     return fields
 
 
+def used_on(invoice_ref: str) -> str:
+    """Return the memo of an entry for credit that settles an invoice; from it the books know which invoice it was."""
+    return f"{_USED_ON}{invoice_ref}"
+
+
+def invoice_in(memo: str) -> str:
+    """Return the invoice that the memo of such an entry names, empty for any other memo."""
+    return memo.removeprefix(_USED_ON) if memo.startswith(_USED_ON) else ""
+
+
 def credit_used(credit_ref: str, invoice_ref: str, amount: Money) -> tuple[Posted, ...]:
     """Return the entry for credit that settles an invoice, none for nothing."""
     return posted(
@@ -117,7 +129,7 @@ def credit_used(credit_ref: str, invoice_ref: str, amount: Money) -> tuple[Poste
         amount.currency,
         credit_ref,
         {Account.CUSTOMER_CREDIT: amount.minor, Account.RECEIVABLE: -amount.minor},
-        memo=f"On invoice {invoice_ref}".strip(),
+        memo=used_on(invoice_ref),
     )
 
 

@@ -26,6 +26,8 @@ from billing_agent.connectors.snapshots import Named, of_customer
 
 _LIVE = (models.Subscription.Status.ACTIVE, models.Subscription.Status.PAST_DUE)
 _PAGE = 500
+BY_SCHEDULE = "due:"
+"""How the keys of what is due begin; no key of an agent's call does, which is a digest in hexadecimal digits."""
 Found = tuple[str, str, str]  # the customer's id, the record's id, and the key of what is due
 
 
@@ -78,7 +80,7 @@ def _due_key(row: models.Subscription, now: datetime) -> str:
         moment, what = min(row.period_end, row.cancel_at or row.period_end), "period"
     else:
         return ""
-    return f"due:{what}:{row.ref}:{moment.isoformat()}" if moment is not None and moment <= now else ""
+    return f"{BY_SCHEDULE}{what}:{row.ref}:{moment.isoformat()}" if moment is not None and moment <= now else ""
 
 
 def _go_on(tenant_id: UUID, now: datetime, customer_ref: str, ref: str, key: str) -> str:
@@ -96,13 +98,13 @@ def _due_invoices(tenant_id: UUID, now: datetime) -> Iterator[Found]:
         tenant_id=tenant_id, status=models.Invoice.Status.OPEN, next_attempt_at__lte=now
     )
     for row in rows.select_related("customer").order_by("next_attempt_at", "id").iterator(_PAGE):
-        yield row.customer.ref, row.ref, f"due:charge:{row.ref}:{row.attempts + 1}"
+        yield row.customer.ref, row.ref, f"{BY_SCHEDULE}charge:{row.ref}:{row.attempts + 1}"
 
 
 def _collect(tenant_id: UUID, now: datetime, customer_ref: str, ref: str, key: str) -> str:
     def next_effect(snapshot: Snapshot, rows: Rows) -> Effect | None:
         invoice, customer = snapshot.invoice, snapshot.customer
-        if invoice is None or customer is None or key != f"due:charge:{invoice.ref}:{invoice.attempts + 1}":
+        if invoice is None or customer is None or key != f"{BY_SCHEDULE}charge:{invoice.ref}:{invoice.attempts + 1}":
             return None
         write = due_retry(invoice, customer, now)
         return None if write is None else plan(snapshot, write)

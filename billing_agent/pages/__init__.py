@@ -1,0 +1,1 @@
+"""The pages of billing: from queries to what their templates receive."""
