@@ -18,7 +18,8 @@ from django.db.models.functions import Coalesce
 
 from agentops.kernel.cells import as_text
 from agentops.kernel.money import Money
-from agentops.registry.made import MadeCall, call_record
+from agentops.registry.call_record import call_record
+from agentops.registry.made import MadeCall
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.zones import zone_of
 from billing_agent import models

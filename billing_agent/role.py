@@ -11,6 +11,7 @@ from billing_agent.playbook import Playbook
 from billing_agent.policy import BUDGET, GRANTS, QUEUES, RULES
 from billing_agent.processes import PROCESSES
 from billing_agent.prompts import INSTRUCTIONS
+from billing_agent.reconciling import reconcile
 from billing_agent.screens import SCREENS
 from billing_agent.tools import TOOLS
 from billing_agent.tools.flows import INTENTS
@@ -51,4 +52,5 @@ ROLE = RoleSpec(
     disputed=disputed,
     rules=RULES,
     screens=SCREENS,
+    reconcile=reconcile,
 )

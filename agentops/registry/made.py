@@ -1,18 +1,14 @@
-"""What a role may ask the control plane about calls that were made, and have it put on record.
+"""What a role may ask the control plane about calls that were made, and have it put on record. Pure.
 
-``settings.CALL_RECORD`` names who answers, so that a role needs to know neither sessions, approvals nor the ledger.
+So a role needs to know neither sessions, approvals nor the ledger; ``call_record`` says who answers.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
-from typing import Protocol, cast
+from typing import Protocol
 from uuid import UUID
-
-from django.conf import settings
-from django.utils.module_loading import import_string
 
 from agentops.kernel.canonical import JSON
 from agentops.kernel.money import Money
@@ -65,9 +61,3 @@ class CallRecord(Protocol):
 
     def note_export(self, tenant_id: UUID, *, role: str, actor: str, facts: Mapping[str, JSON]) -> None:
         """Record that somebody takes a copy of records out. What cannot be recorded must not be handed out."""
-
-
-@cache
-def call_record() -> CallRecord:
-    """Return the record that ``settings.CALL_RECORD`` names."""
-    return cast("CallRecord", import_string(settings.CALL_RECORD)())

@@ -1,8 +1,6 @@
-"""Pages that a role brings for the people of a tenant."""
+"""Pages that a role brings for the people of a tenant. Pure."""
 
 from dataclasses import dataclass
-
-from agentops.tenancy.models import Role
 
 
 @dataclass(frozen=True)
@@ -10,7 +8,7 @@ class Screens:
     """Pages of a role, mounted under ``/<name of the role>/`` while the role is installed.
 
     ``title`` and ``icon`` (a symbol of ``static/icons.svg``) are its entry in the navigation, which leads to the URL
-    name ``home`` and is shown to whoever is one of ``readers``. ``urlconf`` is a dotted path. Each view says itself who
+    name ``home`` and is shown to whoever is one of ``readers`` (values of ``tenancy.models.Role``). ``urlconf`` is a dotted path. Each view says itself who
     may read it (``agentops.tenancy.access.staff_page``).
     """
 
@@ -18,4 +16,4 @@ class Screens:
     icon: str
     home: str
     urlconf: str
-    readers: frozenset[Role]
+    readers: frozenset[str]

@@ -7,11 +7,14 @@ from django.db.models import QuerySet
 
 from agentops.registry.role import Disputed
 from billing_agent import models
+from billing_agent.connectors.effects import EffectLog
 from billing_agent.connectors.embedded import EmbeddedBilling
+from billing_agent.connectors.embedded_log import EmbeddedLog
 from billing_agent.connectors.port import Billing
 from billing_agent.connectors.reading import by_id_or_number
 
 _BILLING = EmbeddedBilling()
+_LOG = EmbeddedLog()
 _Owned = (
     QuerySet[models.Invoice]
     | QuerySet[models.Charge]
@@ -26,6 +29,11 @@ _Owned = (
 def billing() -> Billing:
     """Return the system of record."""
     return _BILLING
+
+
+def effect_log() -> EffectLog:
+    """Return the log of the system of record: what took effect there, for reconciliation."""
+    return _LOG
 
 
 def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:

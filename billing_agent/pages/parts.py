@@ -6,7 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from agentops.kernel.money import Money
-from agentops.registry.made import Approval, MadeCall, call_record
+from agentops.registry.call_record import call_record
+from agentops.registry.made import Approval, MadeCall
 from billing_agent import queries
 from billing_agent.connectors.renewing import BY_SCHEDULE
 from billing_agent.pages.history import NOTHING, sentence, signed, standing
