@@ -75,15 +75,17 @@ def _moves(tenant_id: UUID, found: Mapping[str, models.Operation]) -> tuple[dict
 
 def _add_invoices(tenant_id: UUID, rows: Sequence[models.Operation], moves: dict[str, list[Move]]) -> None:
     """Add what was billed and taken back, from the invoices as they are, which results name."""
-    named = [
-        (row, row.result.get("invoice_id", "")) for row in rows if row.action == _VOIDS or _BILLED & set(row.result)
-    ]
+    named = [(row, row.result.get("invoice_id", "")) for row in rows if _is_about_bill(row)]
     found = models.Invoice.objects.filter(tenant_id=tenant_id, ref__in={ref for _, ref in named} - {""})
     invoices = {invoice.ref: invoice for invoice in found}
     for row, ref in named:
         if ref in invoices:
             kind = "void" if row.action == _VOIDS else "invoice"
             _add(moves, row.key, kind, invoices[ref].total_minor, invoices[ref].currency)
+
+
+def _is_about_bill(row: models.Operation) -> bool:
+    return row.action == _VOIDS or bool(_BILLED & set(row.result))
 
 
 def _add(moves: dict[str, list[Move]], key: str, kind: str, minor: int, currency: str) -> None:

@@ -13,11 +13,13 @@ from django.utils import timezone
 from agentops.gateway.breakers import report_failure
 from agentops.kernel.errors import FailureKind
 from agentops.runtime.dispatch import work_until_quiet
+from agentops.runtime.models import Invocation
 from agentops.runtime.operations import start_session
 from agentops.tenancy.models import Freeze, Role, Tenant
 from approvals.insight import drills
 from approvals.models import ApprovalRequest, Drill
 from tests.architecture.routes import Route, all_routes, all_sockets
+from tests.factories.billing import make_desk
 from tests.factories.books import Shop, open_shop
 from tests.factories.people import make_person
 
@@ -78,6 +80,13 @@ TABLE = {
     "question_list": Row("get", 302, 200, 200),
     "spend_today": Row("get", 302, 200, 200),
     "blast_radius": Row("get", 302, 200, 200),
+    "reconciliation": Row("get", 302, 200, 200),
+    "call": Row("get", 302, 404, 302),
+    "billing_customers": Row("get", 302, 200, 200),
+    "billing_customer": Row("get", 302, 404, 200),
+    "billing_invoice": Row("get", 302, 404, 200),
+    "billing_journal": Row("get", 302, 404, 404),
+    "billing_export": Row("post", 302, 404, 404),
     "approval_queue": Row("get", 302, 200, 200),
     "approval_news": Row("get", 302, 200, 200),
     "approval_request": Row("get", 302, 404, 404),
@@ -192,7 +201,18 @@ def fail_look(tenant: Tenant) -> UUID:
     return report_failure(tenant_id=tenant.pk, name="tool:look", kind=failure, words="Too slow.").id
 
 
+def call_of(request: ApprovalRequest) -> str:
+    """The key of a call of the request's session that took effect."""
+    made = Invocation.objects.filter(session_id=request.session_id, idempotency_key__isnull=False).first()
+    if made is None:
+        key = "a" * 64
+        Invocation.objects.filter(pk=request.invocation_id).update(idempotency_key=key)
+        return key
+    return made.idempotency_key or ""
+
+
 def test_rows_hold(request_: ApprovalRequest) -> None:
+    make_desk(request_.tenant)
     args: dict[str, list[Any]] = {
         "step_payload": [request_.session_id, request_.position],
         **{name: [request_.session_id] for name in TABLE if name.startswith("session_") and name not in NO_SESSION},
@@ -208,6 +228,9 @@ def test_rows_hold(request_: ApprovalRequest) -> None:
         "unknown_settle": [request_.invocation_id],
         **{name: [2**31 - 1] for name in ("approval_duty_revoke", "mfa_remove_webauthn")},
         "breaker_reset": [fail_look(request_.tenant)],
+        "call": [call_of(request_)],
+        "billing_customer": ["dana"],
+        "billing_invoice": ["INV-000001"],
     }
     data = {"verb": "approve", "digest": request_.digest}
     found = {}

@@ -33,6 +33,7 @@ def books(*minor: int, key: str = "k") -> dict[str, Sequence[Move]]:
     return {key: [Move("credit", usd(each)) for each in minor]}
 
 
+UNKNOWN = "Nobody knows yet whether apply_credit of $5.00 took effect."
 CASES = {
     "all agree": (Accounts(call(), effect(500), books(500), {}), []),
     "a call that moves no money": (Accounts(call(None), effect(), {}, {}), []),
@@ -45,8 +46,7 @@ CASES = {
         [
             (
                 Gap.UNKNOWN_OUTCOME,
-                "Nobody knows yet whether apply_credit of $5.00 took effect."
-                " The billing system has nothing under its key.",
+                f"{UNKNOWN} The billing system has nothing under its key.",
             )
         ],
     ),
@@ -55,8 +55,7 @@ CASES = {
         [
             (
                 Gap.UNKNOWN_OUTCOME,
-                "Nobody knows yet whether apply_credit of $5.00 took effect."
-                " The billing system has this: ApplyCredit, credit $5.00.",
+                f"{UNKNOWN} The billing system has this: ApplyCredit, credit $5.00.",
             )
         ],
     ),

@@ -12,6 +12,7 @@ from agentops.console.operations.words import counted, scope_words
 from agentops.console.reveal import reveal_cut
 from agentops.console.said import actor_name
 from agentops.kernel.errors import IncidentCode
+from agentops.registry import roles
 from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Freeze, Tenant
 
@@ -99,6 +100,9 @@ def tabs_of(standing: Standing, current: str) -> list[Tab]:
         Tab(label=label, url=reverse(route), current=route == current, count=counts.get(route, 0))
         for label, route in _TABS
     ]
+    if any(role.reconcile for role in roles.all_roles()):
+        place = reverse("reconciliation")
+        tabs.append(Tab(label="Reconciliation", url=place, current=current == "reconciliation"))
     if standing.unusual:
         tabs.append(Tab(label="Unusual sessions", url=_unusual_url(), current=False, count=standing.unusual))
     return tabs

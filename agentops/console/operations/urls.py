@@ -18,5 +18,6 @@ urlpatterns = [
     path("breakers/<uuid:breaker_id>/reset/", views.breaker_reset, name="breaker_reset"),
     path("questions/", views.question_list, name="question_list"),
     path("spend/", views.spend_today, name="spend_today"),
+    path("reconciliation/", views.reconciliation, name="reconciliation"),
     path("blast-radius/", views.blast_radius, name="blast_radius"),
 ]

@@ -15,6 +15,7 @@ from agentops.console.context_processors import standing_for
 from agentops.console.operations import blast, freezes, live, queries, spending, unknowns, waiting
 from agentops.console.operations.forms import HERE, FreezeForm, LiftForm, SettleForm
 from agentops.console.operations.presenters import FreezeEffect, InFlightPage
+from agentops.console.operations.reconciliation import able_roles, reconciliation_page
 from agentops.console.operations.rights import may_ask_to_lift, may_lift, may_reset
 from agentops.console.operations.standing import tabs_of
 from agentops.gateway.breakers import NothingToReset, reset_breaker
@@ -23,6 +24,7 @@ from agentops.runtime.freezing import CannotFreeze, CannotLift, ask_to_lift, fre
 from agentops.runtime.reconciling import CannotReconcile, ask_again, settle_by_person
 from agentops.tenancy.access import OPERATORS, Reader, staff_page
 from agentops.tenancy.models import Freeze
+from agentops.tenancy.spans import PRESETS, read_span
 
 
 @require_safe
@@ -296,3 +298,17 @@ def blast_radius(request: HttpRequest, reader: Reader) -> HttpResponseBase:
     """Every tool with its worst single call, the control that stops it, and what the tenant's agents may do with it."""
     page = blast.blast_page(reader, standing_for(request, reader), request.GET)
     return render(request, "console/operations/blast_radius.html", {"page": page})
+
+
+@require_safe
+@never_cache
+@staff_page()
+def reconciliation(request: HttpRequest, reader: Reader) -> HttpResponseBase:
+    """Where the ledger, a role's books and its vendor differ; ``?by=`` names the role, the first one that can."""
+    able = able_roles()
+    name = request.GET.get("by", "") or next(iter(able), "")
+    if name not in able:
+        raise Http404("no such role")
+    page = reconciliation_page(reader, standing_for(request, reader), name, read_span(request.GET, utcnow()))
+    status = 503 if page.compared is None else 200
+    return render(request, "console/operations/reconciliation.html", {"page": page, "presets": PRESETS}, status=status)
