@@ -7,14 +7,19 @@ from typing import Any
 
 import axe_playwright_python
 import pytest
+from django.db import transaction
 from django.urls import reverse
 from guardian.shortcuts import assign_perm
 from playwright.sync_api import Page, Response
 
 from agentops.runtime.dispatch import work_until_quiet
+from agentops.tenancy.models import Role
 from approvals.models import Verdict
+from billing_agent.connectors.port import RetryCharge
 from tests.e2e.conftest import SignedIn, Stage
+from tests.factories.billing import make_desk, make_dispute, usd
 from tests.factories.books import decide
+from tests.factories.people import make_person
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 RUN = "() => axe.run(document, {resultTypes: ['violations']})"
@@ -29,6 +34,11 @@ def pages_of(stage: Stage) -> dict[str, tuple[str, str]]:
     decide(decided, stage.shop.approver, Verdict.REJECT)
     assign_perm("approvals.manage_queue", stage.shop.approver, pending.queue)
     work_until_quiet()
+    desk = make_desk(stage.shop.tenant)
+    with transaction.atomic():
+        make_dispute(desk.charge(), 500)
+    desk.act(RetryCharge(desk.invoice("INV-000001").ref, "card-2", usd(2200)))
+    make_person("dora", stage.shop.tenant, Role.ADMIN)
     return {
         "home": ("alice", "/"),
         "queue": ("alice", reverse("approval_queue")),
@@ -50,6 +60,12 @@ def pages_of(stage: Stage) -> dict[str, tuple[str, str]]:
         "finished session": ("bob", reverse("session_detail", args=[decided.session_id])),
         "new session": ("bob", reverse("session_new")),
         "blast radius": ("bob", reverse("blast_radius")),
+        "reconciliation": ("bob", reverse("reconciliation")),
+        "customers": ("bob", reverse("billing_customers")),
+        "no customers": ("bob", f"{reverse('billing_customers')}?q=nobody"),
+        "customer": ("bob", reverse("billing_customer", args=["dana"])),
+        "invoice": ("bob", reverse("billing_invoice", args=["INV-000001"])),
+        "journal": ("dora", f"{reverse('billing_journal')}?from=2026-11-01&to=2026-11-30"),
     }
 
 

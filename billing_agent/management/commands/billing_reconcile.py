@@ -38,7 +38,7 @@ class Command(BaseCommand):
 
 
 def _words(found: Reconciliation) -> str:
-    told = [f"{found.calls} calls, {found.effects} effects, {found.entries} entries compared."]
+    told = [f"Compared: calls {found.calls}, effects {found.effects}, entries {found.entries}."]
     counts = Counter(each.gap for each in found.differences)
     for gap in Gap:
         if counts[gap]:
