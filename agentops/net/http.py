@@ -14,11 +14,22 @@ import httpx2
 from agentops.kernel.errors import AgentOpsError
 
 
+# What fails before anything of a request leaves.
+_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.InvalidURL, httpx2.UnsupportedProtocol)
+
+
 class NotReached(AgentOpsError):
     """No answer that could be read. The message is the rest of a sentence whose subject is the server."""
 
     code = "NOT_REACHED"
     next_step = "Check the address in the settings, and whether the server is up."
+
+    def __init__(self, message: str, *, unsent: bool = False, late: bool = False) -> None:
+        super().__init__(message)
+        self.unsent = unsent
+        """No connection was made, so the request certainly did not arrive."""
+        self.late = late
+        """The time was over."""
 
 
 @dataclass(frozen=True)
@@ -27,24 +38,29 @@ class Reply:
 
     status: int
     body: bytes = field(repr=False)
-    retry_after: str = field(default="", compare=False)
-    """What the header of that name says, as it came."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Their names in small letters, as they came."""
+
+    @property
+    def retry_after(self) -> str:
+        """What the header of that name says, empty without it."""
+        return self.headers.get("retry-after", "")
 
 
 def get(url: str, *, headers: Mapping[str, str], seconds: float, most_bytes: int) -> Reply:
     """Return the answer to one GET, redirects not followed. Raises NotReached."""
-    return _exchange("GET", url, None, headers=headers, seconds=seconds, most_bytes=most_bytes)
+    return exchange("GET", url, None, headers=headers, seconds=seconds, most_bytes=most_bytes)
 
 
 def post(url: str, body: bytes, *, headers: Mapping[str, str], seconds: float, most_bytes: int) -> Reply:
     """Return the answer to one POST, redirects not followed. Raises NotReached: it may have arrived all the same."""
-    return _exchange("POST", url, body, headers=headers, seconds=seconds, most_bytes=most_bytes)
+    return exchange("POST", url, body, headers=headers, seconds=seconds, most_bytes=most_bytes)
 
 
-def _exchange(
+def exchange(
     method: str, url: str, sending: bytes | None, *, headers: Mapping[str, str], seconds: float, most_bytes: int
 ) -> Reply:
-    """Return the answer to one request. Raises NotReached.
+    """Return the answer to one request. Raises NotReached: unless it says ``unsent``, it may have arrived all the same.
 
     ``seconds`` is for all of it. A compressed answer is refused, because a small one can unfold into any size. The
     environment's proxies are not used: the request carries a credential.
@@ -64,12 +80,14 @@ def _exchange(
                 if len(body) > most_bytes:
                     raise NotReached(f"sent more than {most_bytes} bytes")
                 if time.monotonic() > deadline:
-                    raise NotReached("did not answer in time")
-            return Reply(response.status_code, bytes(body), response.headers.get("retry-after", ""))
-    except httpx2.TimeoutException:
-        raise NotReached("did not answer in time") from None
+                    raise NotReached("did not answer in time", late=True)
+            return Reply(response.status_code, bytes(body), dict(response.headers))
+    except httpx2.TimeoutException as error:
+        raise NotReached("did not answer in time", unsent=isinstance(error, _UNSENT), late=True) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise NotReached(f"could not be reached ({type(error).__name__})") from None
+        raise NotReached(
+            f"could not be reached ({type(error).__name__})", unsent=isinstance(error, _UNSENT)
+        ) from None
 
 
 @cache
