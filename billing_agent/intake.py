@@ -73,9 +73,9 @@ def open_subject(tenant_id: UUID, intake: Intake) -> str:
 def customer_ids(tenant_id: UUID, senders: Iterable[str]) -> dict[str, int]:
     """Return address in lower case to the customer's key, for addresses that belong to exactly one customer.
 
-    A deleted customer counts: what they are owed can still be refunded.
+    No address is nobody's. A deleted customer counts: what they are owed can still be refunded.
     """
-    wanted = {sender.lower() for sender in senders}
+    wanted = {sender.lower() for sender in senders if sender}
     rows = (
         Customer.objects.filter(tenant_id=tenant_id)
         .annotate(address=Lower("email"))

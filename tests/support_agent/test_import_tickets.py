@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from agentops.registry.importing import recording
 from agentops.tenancy.models import Tenant
-from support_agent.importing import operations
 from support_agent.intake import waiting_subjects
 from support_agent.models import Ticket
 from support_agent.seeds import seed_demo
@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_opened_is_told(tenant: Tenant, tmp_path: Path) ->
 def test_more_bad_rows_than_are_listed_are_counted(
     tenant: Tenant, file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operations, "MOST_LISTED", 2)
+    monkeypatch.setattr(recording, "MOST_LISTED", 2)
     output = told(file(HEADER + "1,a@b.example,2026-10-01,Hi,one\n" + "x,nobody,2026-10-01,Hi,t\n" * 5))
     assert output.count("is not an e-mail address") == 2
     assert "… and 3 more bad rows" in output

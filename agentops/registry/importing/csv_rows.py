@@ -1,8 +1,8 @@
-"""Tickets from CSV with a header (pure): RFC 4180, comma, semicolon or tab.
+"""Requests from CSV with a header (pure): RFC 4180, comma, semicolon or tab.
 
 Records are put together line by line, so that a quote that is never closed does not pull the whole file
 into memory. What belongs to a record that is too large is skipped as a whole: none of it is ever read as
-rows, because text inside a field must not be able to forge tickets.
+rows, because text inside a field must not be able to forge requests.
 """
 
 import csv
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO
 
-from support_agent.importing.lines import Line, lines_of, text_of
-from support_agent.importing.rows import REQUIRED, BadRow, Reason, Refused, Row, column_of, row_of
+from agentops.registry.importing.lines import Line, lines_of, text_of
+from agentops.registry.importing.rows import REQUIRED, BadRow, Reason, Refused, Row, column_of, row_of
 
 MOST_RECORD = 512 * 1024
 DELIMITERS = (",", ";", "\t")

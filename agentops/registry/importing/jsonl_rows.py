@@ -1,12 +1,12 @@
-"""Tickets from JSON Lines: one object a line (pure)."""
+"""Requests from JSON Lines: one object a line (pure)."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, BinaryIO
 
 from agentops.kernel.canonical import BadJSON, parse_json
-from support_agent.importing.lines import MOST_LINE_BYTES, Line, lines_of
-from support_agent.importing.rows import BadRow, Reason, Refused, Row, column_of, row_of
+from agentops.registry.importing.lines import MOST_LINE_BYTES, Line, lines_of
+from agentops.registry.importing.rows import BadRow, Reason, Refused, Row, column_of, row_of
 
 
 def read(stream: BinaryIO, *, now: datetime) -> Iterator[Row | BadRow]:

@@ -6,12 +6,12 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import BinaryIO
 
-from support_agent.importing import csv_rows, jsonl_rows, mbox_rows
-from support_agent.importing.rows import BadRow, Row
+from agentops.registry.importing import csv_rows, jsonl_rows, mbox_rows
+from agentops.registry.importing.rows import BadRow, Row
 
 
 class Format(StrEnum):
-    """How tickets are written in a file."""
+    """How requests are written in a file."""
 
     CSV = "csv"
     JSONL = "jsonl"

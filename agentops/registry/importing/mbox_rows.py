@@ -1,4 +1,4 @@
-"""Tickets from a mailbox in mbox form (RFC 4155), message by message in constant memory (pure).
+"""Requests from a mailbox in mbox form (RFC 4155), message by message in constant memory (pure).
 
 ``mailbox.mbox`` keeps an index of the whole file; this reader only looks for the "From " lines. Of a long
 message the beginning is read, which is where the text stands: attachments are ignored anyway.
@@ -18,8 +18,8 @@ from typing import BinaryIO
 from lxml.etree import LxmlError  # type: ignore[import-untyped]
 
 from agentops.kernel.markup.page import seen
-from support_agent.importing.lines import lines_of
-from support_agent.importing.rows import BadRow, Reason, Refused, Row, row_of
+from agentops.registry.importing.lines import lines_of
+from agentops.registry.importing.rows import BadRow, Reason, Refused, Row, row_of
 
 MOST_MESSAGE = 2 * 1024 * 1024
 MOST_HTML = 512 * 1024

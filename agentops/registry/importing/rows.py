@@ -27,7 +27,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Row:
-    """A ticket to record. ``received_at`` is aware, in UTC; ``source_key`` is its identity in where it came from."""
+    """A request to record. ``received_at`` is aware, in UTC; ``source_key`` is its identity in where it came from."""
 
     line: int
     source_key: str
@@ -56,7 +56,7 @@ class Refused(Exception):
 
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "ticket_id", "message_id", "number", "key"),
+    "id": ("id", "ticket_id", "case_id", "message_id", "number", "key"),
     "from_email": ("from_email", "from", "sender", "email", "requester", "requester_email", "customer_email"),
     "received_at": ("received_at", "received", "date", "created_at", "created", "timestamp", "time"),
     "subject": ("subject", "title", "summary"),

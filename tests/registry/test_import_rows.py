@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from support_agent.importing import csv_rows, jsonl_rows, mbox_rows
-from support_agent.importing.files import Format, format_of
-from support_agent.importing.rows import BadRow, Reason, Row, column_of
+from agentops.registry.importing import csv_rows, jsonl_rows, mbox_rows
+from agentops.registry.importing.files import Format, format_of
+from agentops.registry.importing.rows import BadRow, Reason, Row, column_of
 
 NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
 HEADER = "id,from_email,received_at,subject,body\n"

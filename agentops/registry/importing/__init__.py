@@ -1,0 +1,1 @@
+"""Work from files: readers for CSV, JSON Lines and mailboxes, and what the commands of roles share."""
