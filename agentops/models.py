@@ -1,11 +1,13 @@
 """The tables of the control plane, so that Django finds them. Import them from their packages."""
 
 from agentops.agents.models import Agent, AgentVersion, Elevation, Threshold, ToolGrant
+from agentops.api.models import WebhookDelivery, WebhookEndpoint, WebhookLatest
 from agentops.gateway.models import Breaker, SecretConsent
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
 from agentops.policy.models import RuleSet
 from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Question, QuotaSecond, Session, SpendDay
 from agentops.runtime.rate_models import KnownTarget, RateLimit
+from agentops.runtime.schedule_models import RoleSchedule
 from agentops.tenancy.models import Freeze, Membership, Switchboard, Tenant
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "Question",
     "QuotaSecond",
     "RateLimit",
+    "RoleSchedule",
     "RuleSet",
     "SecretConsent",
     "Session",
@@ -34,4 +37,7 @@ __all__ = [
     "Tenant",
     "Threshold",
     "ToolGrant",
+    "WebhookDelivery",
+    "WebhookEndpoint",
+    "WebhookLatest",
 ]

@@ -13,5 +13,6 @@ urlpatterns = [
     path("account/", include("agentops.accounts.urls")),
     path("approvals/", include("approvals.urls")),
     *(path(f"{role.name}/", include(role.screens.urlconf)) for role in all_roles() if role.screens),
+    path("", include("agentops.api.urls")),
     path("", include("agentops.console.urls")),
 ]

@@ -80,6 +80,7 @@ _WAITED_FOR = {
     "person.proposed": "for a worker",
     "person.answered": "for a worker",
     "question.expired": "for a worker",
+    "question.overtaken": "for a worker",
     "session.sleeping": "before trying again",
     "session.opened": "for a worker",
     "session.woken": "for a worker",

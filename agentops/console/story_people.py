@@ -73,6 +73,13 @@ def _unanswered(teller: Teller, moment: Told) -> None:
     teller.say(" in time.")
 
 
+def _overtaken(teller: Teller, moment: Told) -> None:
+    teller.people_took(moment.at)
+    teller.begin("Something happened ")
+    teller.say("before anybody answered", moment.position)
+    teller.say(".")
+
+
 def _proposed(teller: Teller, moment: Told) -> None:
     tool = str(moment.facts.get("tool", ""))
     teller.people_took(moment.at)
@@ -168,6 +175,7 @@ TELL: dict[str, Sentence] = {
     "person.asked": _asked,
     "person.answered": _answered,
     "question.expired": _unanswered,
+    "question.overtaken": _overtaken,
     "call.compensated": _undone,
     "call.reconciled": _reconciled,
     "process.failed": _process_failed,

@@ -45,8 +45,13 @@ def problems_of_contracts(role: RoleSpec, path: Path) -> Iterator[CheckMessage]:
 def problems_of_role(role: RoleSpec) -> Iterator[CheckMessage]:
     """E001: names that stand twice. E002: a grant, queue or hand-over that leads nowhere."""
     names = [tool.name for tool in role.tools]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield Error(f"The role {role.name!r} has two tools named {name!r}.", id="agentops.E001")
+    for kind, each in (
+        ("tools", names),
+        ("senders", [source.name for source in role.webhooks]),
+        ("schedules", [schedule.name for schedule in role.schedules]),
+    ):
+        for name in sorted({name for name in each if each.count(name) > 1}):
+            yield Error(f"The role {role.name!r} has two {kind} named {name!r}.", id="agentops.E001")
     for grant in role.grants:
         if grant.tool not in names:
             yield Error(f"The role {role.name!r} grants {grant.tool!r}, which is no tool.", id="agentops.E002")

@@ -11,7 +11,9 @@ from agentops.registry.planner import Planner, Subject
 from agentops.registry.process import ProcessSpec
 from agentops.registry.reconcile import Reconciliation
 from agentops.registry.screens import Screens
+from agentops.registry.schedule import ScheduleSpec
 from agentops.registry.tool import Dial, ToolSpec
+from agentops.registry.webhook import WebhookSource
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class RoleSpec:
     ``disputed(since, limit)`` returns calls whose effects were contested since a moment, the latest first.
     ``screens`` are pages of its own. ``reconcile(tenant_id, since, until)`` compares the calls of a period with its
     books and the vendor.
+    ``webhooks`` are the senders that may tell it something, ``schedules`` what it has to do by the calendar.
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
 
@@ -129,6 +132,8 @@ class RoleSpec:
     fallback: Callable[[str], tuple[str, Mapping[str, Any]]]
     processes: tuple[ProcessSpec, ...] = ()
     intents: tuple[Intent, ...] = ()
+    webhooks: tuple[WebhookSource, ...] = ()
+    schedules: tuple[ScheduleSpec, ...] = ()
     disputed: Callable[[datetime, int], Sequence[Disputed]] | None = None
     rules: tuple[Rule, ...] = ()
     screens: Screens | None = None

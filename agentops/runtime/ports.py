@@ -1,6 +1,6 @@
 """What the runtime needs from outside itself. Settings name the implementation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -127,3 +127,9 @@ class ApprovalGate(Protocol):
 def approval_gate() -> ApprovalGate:
     """Return the gate that ``settings.APPROVAL_GATE`` names."""
     return cast("ApprovalGate", import_string(settings.APPROVAL_GATE)())
+
+
+@cache
+def further_duties() -> tuple[Callable[[datetime, int], int], ...]:
+    """Return what ``settings.SWEEP_DUTIES`` names: each takes the moment and a limit, and returns how much it did."""
+    return tuple(import_string(path) for path in settings.SWEEP_DUTIES)

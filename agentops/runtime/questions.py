@@ -63,6 +63,24 @@ def _expire(question: Question) -> bool:
     return True
 
 
+def overtake_question(session: Session, *, actor: str, words: str, at: datetime) -> bool:
+    """Go on with a session whose row is locked, without an answer: what ``words`` say has happened meanwhile.
+
+    Return whether it waited for one. The planner is told, as of an answer that nobody gave; nobody has answered.
+    """
+    question = open_question(session.pk)
+    if session.status != SessionStatus.WAITING_PERSON or question is None:
+        return False
+    told = {
+        "code": "OVERTAKEN",
+        "message": f"Nobody has answered yet, but something happened: {words}",
+        "next_step": "Look at the records again; ask again if the answer is still needed.",
+    }
+    closing = closing_of(question, answered_by="", answer="", at=at)
+    _go_on(session, question, closing, Event("question.overtaken", actor), told)
+    return True
+
+
 def _waiting(question: Question) -> tuple[Session | None, Question]:
     """Return the session, locked, when it still waits for this question."""
     session = Session.objects.select_for_update().get(pk=question.session_id)

@@ -152,6 +152,7 @@ _ENDINGS = {
     "approval.expired": ObservationStatus.EXPIRED,
     "person.answered": ObservationStatus.OK,
     "question.expired": ObservationStatus.EXPIRED,
+    "question.overtaken": ObservationStatus.EXPIRED,
     "session.handed_back": ObservationStatus.OK,
     "call.reconciled": ObservationStatus.OK,
 }

@@ -1,5 +1,7 @@
 """Everything that is due: leases that ran out, back-offs that are over, approvals past their time, new work.
 
+What roles do by the calendar comes before new work, so that the work it opens is taken in at once.
+
 Any number of sweeps may run at once; each row is handled by one of them.
 """
 
@@ -23,9 +25,10 @@ from agentops.runtime import doorbell
 from agentops.runtime.dispatch import builds
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import move, start_waiting
-from agentops.runtime.ports import approval_gate
+from agentops.runtime.ports import approval_gate, further_duties
 from agentops.runtime.questions import expire_questions
 from agentops.runtime.retiring import awaiting, left_unknown, withdrawal
+from agentops.runtime.schedules import run_schedules
 from agentops.runtime.statements import CLASS_WORTH
 from agentops.runtime.states import InvocationState, SessionStatus
 from agentops.runtime.stopping import stop_unheld
@@ -39,7 +42,8 @@ VERSION_GRACE = timedelta(minutes=10)
 
 def sweep_once() -> int:
     """Do what is due, ring if anything is runnable, and return how many things were done."""
-    done = _reclaim() + _wake() + approval_gate().do_due(BATCH) + expire_questions(BATCH) + _give_up() + _take_in()
+    done = _reclaim() + _wake() + approval_gate().do_due(BATCH) + expire_questions(BATCH) + _give_up()
+    done += run_schedules() + _take_in() + sum(do(utcnow(), BATCH) for do in further_duties())
     if Session.objects.filter(status=SessionStatus.QUEUED).exists():
         doorbell.ring()
     return done

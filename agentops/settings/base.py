@@ -100,6 +100,8 @@ SITE_URL = ENVIRONMENT.web_address("SITE_URL")
 MAIL_FROM = ENVIRONMENT.text("MAIL_FROM", "")
 # Only tests speak to another one.
 SLACK_URL = "https://slack.com/api"
+# What the sweep looks after for packages that the runtime does not know.
+SWEEP_DUTIES = ["agentops.api.deliveries.forget_old"]
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # What roles may ask about their calls: an implementation of agentops.registry.made.CallRecord.

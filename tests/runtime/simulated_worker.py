@@ -30,6 +30,7 @@ _STATUS = {
     "approval.expired": ObservationStatus.EXPIRED,
     "person.answered": ObservationStatus.OK,
     "question.expired": ObservationStatus.EXPIRED,
+    "question.overtaken": ObservationStatus.EXPIRED,
 }
 
 

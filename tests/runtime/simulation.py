@@ -201,7 +201,7 @@ class Simulation:
             return
         row = self.rng.choice(waiting)
         if row.status is _S.WAITING_PERSON:
-            name = self.rng.choice(["person.answered", "person.answered", "question.expired"])
+            name = self.rng.choice(["person.answered", "person.answered", "question.expired", "question.overtaken"])
             event = MachineEvent(name, {"tool": "ask", "result": "yes"}, {"question": row.question}, "user:alice")
             self._append(row, [event], status=_S.QUEUED, question="")
             return

@@ -11,6 +11,7 @@ from agentops.agents.models import Elevation
 from agentops.console.admin.scoped import ReadOnlyAdmin
 from agentops.gateway.models import Breaker
 from agentops.runtime.models import ProcessInstance, Question, SpendDay
+from agentops.runtime.schedule_models import RoleSchedule
 from agentops.tenancy.models import Freeze
 from agentops.tenancy.queries import tenants_of
 
@@ -83,3 +84,12 @@ class SpendDayAdmin(ReadOnlyAdmin):
     search_fields = ("scope",)
     ordering = ("-day", "scope")
     show_full_result_count = False
+
+
+@admin.register(RoleSchedule)
+class RoleScheduleAdmin(ReadOnlyAdmin):
+    """What roles do by the calendar: when, how much, what was refused, and what fails and why."""
+
+    list_display = ("role", "name", "tenant", "due_at", "ran_at", "done", "refused", "failed_since")
+    list_filter = ("tenant", "role", ("failed_since", admin.EmptyFieldListFilter))
+    list_select_related = ("tenant",)

@@ -37,7 +37,7 @@ class ImportCommand(BaseCommand):
 
     role: ClassVar[str]
     noun: ClassVar[str]
-    insert: ClassVar[Insert]
+    insert: Insert
     next_report = REPORT_EVERY
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:

@@ -90,7 +90,7 @@ def insert_rows(
     """Insert rows into a role's table of work and return how many the tenant did not have yet.
 
     The table has the columns ref, customer_id, sender, subject, body, received_at and source_key, which is unique with
-    the tenant. ``prefix`` begins a ref, ``customers`` is address in lower case to key, ``constants`` are further columns.
+    the tenant. ``prefix`` begins a ref, ``customers`` is address in lower case to key, ``constants`` are more columns.
     """
     names = "".join(f", {name}" for name in constants)
     statement = f"""
@@ -100,7 +100,7 @@ def insert_rows(
                AS row (ref, customer_id, sender, subject, body, received_at, source_key)
             ON CONFLICT (tenant_id, source_key) DO NOTHING"""  # noqa: E501, S608, SLF001 - names of our own tables and columns
     columns: list[list[Any]] = [
-        [f"{prefix}{_short_digest(row.source_key)}" for row in rows],
+        [f"{prefix}{short_digest(row.source_key)}" for row in rows],
         [customers.get(row.sender.lower()) for row in rows],
         [row.sender for row in rows],
         [row.subject for row in rows],
@@ -110,9 +110,9 @@ def insert_rows(
     ]
     with connection.cursor() as cursor:
         cursor.execute(statement, [tenant_id, *constants.values(), *columns])
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
-def _short_digest(source_key: str) -> str:
+def short_digest(source_key: str) -> str:
     """Return what tells a source key from every other in the id of a piece of work: 64 bits of its SHA-256."""
     return hashlib.sha256(source_key.encode()).hexdigest()[:16].upper()

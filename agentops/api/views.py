@@ -1,0 +1,51 @@
+"""The door for webhooks. No login and no cookie opens it: only the signature of what is sent."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+
+from agentops.api.deliveries import take
+from agentops.api.receiving import MINUTE, MOST_BYTES, admit, verified_event
+from agentops.api.refusals import HookRefused, NotPosted, TooLarge, TooMany
+from agentops.kernel.clock import utcnow
+
+
+@csrf_exempt
+@login_not_required
+@never_cache
+def hook(request: HttpRequest, public_id: str) -> JsonResponse:
+    """Take what a sender tells: 200 when it is kept and what follows is done, also when it was before."""
+    try:
+        _take(request, public_id)
+    except HookRefused as refused:
+        told = {"code": refused.code, "message": refused.in_full}
+        response = JsonResponse({"error": told}, status=refused.status)
+        if isinstance(refused, NotPosted):
+            response.headers["Allow"] = "POST"
+        if isinstance(refused, TooMany):
+            response.headers["Retry-After"] = str(MINUTE)
+        return response
+    return JsonResponse({"received": True})
+
+
+def _take(request: HttpRequest, public_id: str) -> None:
+    if request.method != "POST":
+        raise NotPosted("Only POST is answered here.")
+    now = utcnow()
+    admitted = admit(public_id, now)
+    if request.content_type != "application/json":
+        raise HookRefused("The content type is not application/json.")
+    body = _body_of(request)
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    take(admitted, verified_event(admitted, headers, body, now), body, now=now)
+
+
+def _body_of(request: HttpRequest) -> bytes:
+    """Return the body as it was sent. One that says it is too large is not read, nor more of any than is allowed."""
+    said = request.headers.get("Content-Length", "")
+    if not said.isascii() or not said.isdigit():
+        raise HookRefused("The content length is missing.")
+    if len(said) > 9 or int(said) > MOST_BYTES:
+        raise TooLarge(f"The body is larger than {MOST_BYTES} bytes.")
+    return request.read(int(said))
