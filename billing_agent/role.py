@@ -6,12 +6,14 @@ from typing import Any
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.role import RoleSpec
 from billing_agent.connectors import disputed, owner_of
+from billing_agent.hooks import WEBHOOKS
 from billing_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from billing_agent.playbook import Playbook
 from billing_agent.policy import BUDGET, GRANTS, QUEUES, RULES
 from billing_agent.processes import PROCESSES
 from billing_agent.prompts import INSTRUCTIONS
 from billing_agent.reconciling import reconcile
+from billing_agent.schedules import SCHEDULES
 from billing_agent.screens import SCREENS
 from billing_agent.tools import TOOLS
 from billing_agent.tools.flows import INTENTS
@@ -49,6 +51,8 @@ ROLE = RoleSpec(
     fallback=hand_over,
     processes=PROCESSES,
     intents=INTENTS,
+    webhooks=WEBHOOKS,
+    schedules=SCHEDULES,
     disputed=disputed,
     rules=RULES,
     screens=SCREENS,

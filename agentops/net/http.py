@@ -13,7 +13,6 @@ import httpx2
 
 from agentops.kernel.errors import AgentOpsError
 
-
 # What fails before anything of a request leaves.
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.InvalidURL, httpx2.UnsupportedProtocol)
 

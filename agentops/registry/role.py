@@ -10,8 +10,8 @@ from agentops.registry.flow import Intent
 from agentops.registry.planner import Planner, Subject
 from agentops.registry.process import ProcessSpec
 from agentops.registry.reconcile import Reconciliation
-from agentops.registry.screens import Screens
 from agentops.registry.schedule import ScheduleSpec
+from agentops.registry.screens import Screens
 from agentops.registry.tool import Dial, ToolSpec
 from agentops.registry.webhook import WebhookSource
 

@@ -1,11 +1,12 @@
 """Carries out what is due by the calendar: periods that end, pauses that are over, and charges that are tried again.
 
+What is not tried again by itself becomes a case (``dunning``).
+
 Each step is a transaction of its own with a key that follows from what is due, so a run can be repeated, and two runs
 at once do everything once. Rows are locked in the order of every write.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -14,11 +15,13 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from agentops.kernel.canonical import digest
 from agentops.registry.once import Call
+from agentops.registry.schedule import Run
 from agentops.registry.tool import ToolFailure
 from billing_agent import models
 from billing_agent.connectors import reading
 from billing_agent.connectors.applying import Rows, apply
 from billing_agent.connectors.claims import ONCE, record_result
+from billing_agent.connectors.dunning import UNTRIED, left_to_people, tell_people
 from billing_agent.connectors.effect import Effect, Snapshot
 from billing_agent.connectors.renewing_rules import due_retry, plan_due, standing
 from billing_agent.connectors.rules import plan
@@ -31,14 +34,6 @@ BY_SCHEDULE = "due:"
 Found = tuple[str, str, str]  # the customer's id, the record's id, and the key of what is due
 
 
-@dataclass
-class Run:
-    """What a run came to: the sentence of each thing that was done, and of each that a person has to look at."""
-
-    done: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-
-
 def run_due(tenant_id: UUID, now: datetime, limit: int) -> Run:
     """Carry out at most ``limit`` of the things that are due at ``now``, what has waited longest first.
 
@@ -46,7 +41,13 @@ def run_due(tenant_id: UUID, now: datetime, limit: int) -> Run:
     what was done until then stays done.
     """
     run = Run()
-    for due, step in ((_due_subscriptions, _go_on), (_due_invoices, _collect), (_misstated, _restate)):
+    steps = (
+        (_due_subscriptions, _go_on),
+        (_due_invoices, _collect),
+        (_misstated, _restate),
+        (left_to_people, tell_people),
+    )
+    for due, step in steps:
         for found in due(tenant_id, now):
             if len(run.done) >= limit:
                 return run
@@ -113,18 +114,23 @@ def _collect(tenant_id: UUID, now: datetime, customer_ref: str, ref: str, key: s
     try:
         words = _carry_out(Call(tenant_id, key, now), customer_ref, named, next_effect)
     except ToolFailure:
-        _leave_to_people(tenant_id, now, ref)
+        _leave_to_people(tenant_id, now, customer_ref, ref)
         raise
-    return words or _leave_to_people(tenant_id, now, ref)
+    return words or _leave_to_people(tenant_id, now, customer_ref, ref)
 
 
-def _leave_to_people(tenant_id: UUID, now: datetime, ref: str) -> str:
-    """Take the moment of the next attempt off an invoice for which none is made by itself."""
+def _leave_to_people(tenant_id: UUID, now: datetime, customer_ref: str, ref: str) -> str:
+    """Take the moment of the next attempt off an invoice for which none is made by itself, and tell people of it."""
     is_open = models.Invoice.Status.OPEN
     due = models.Invoice.objects.filter(tenant_id=tenant_id, ref=ref, status=is_open, next_attempt_at__lte=now)
-    if due.update(next_attempt_at=None, version=F("version") + 1):
-        return f"Leave the charge of {ref} to people"
-    return ""
+    with transaction.atomic():
+        reading.customer_row(tenant_id, customer_ref, lock=True)
+        untried = due.filter(attempts=0).exists()
+        if not due.update(next_attempt_at=None, version=F("version") + 1):
+            return ""
+        if untried:
+            tell_people(tenant_id, now, customer_ref, ref, UNTRIED)
+    return f"Leave the charge of {ref} to people"
 
 
 def _carry_out(

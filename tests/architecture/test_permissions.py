@@ -45,6 +45,8 @@ class Row:
 TABLE = {
     "live": Row("get", 200, 200, 200),
     "ready": Row("get", 200, 200, 200),
+    # Only a signature opens it, whoever is signed in.
+    "hook": Row("post", 404, 404, 404),
     "login": Row("get", 200, 302, 302),
     "logout": Row("post", 302, 302, 302),
     "theme": Row("post", 302, 400, 400),
@@ -214,6 +216,7 @@ def call_of(request: ApprovalRequest) -> str:
 def test_rows_hold(request_: ApprovalRequest) -> None:
     make_desk(request_.tenant)
     args: dict[str, list[Any]] = {
+        "hook": ["an-address-that-nobody-was-given"],
         "step_payload": [request_.session_id, request_.position],
         **{name: [request_.session_id] for name in TABLE if name.startswith("session_") and name not in NO_SESSION},
         **{name: [request_.session_id, uuid4()] for name in ("session_answer", "session_revoke")},

@@ -1,0 +1,19 @@
+"""Who may tell the billing role something, and what follows from it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from agentops.registry.webhook import TOLERANCE, WebhookSource
+from billing_agent.hooks.reading import read
+from billing_agent.hooks.receiving import receive
+
+
+def _is_stripes(secret: str, headers: Mapping[str, str], body: bytes, now: datetime) -> bool:
+    # The SDK takes long to load, and only processes that get such messages need it.
+    from billing_agent.connectors.stripe.signature import is_signed  # noqa: PLC0415 - see above
+
+    return is_signed(secret, headers.get("stripe-signature", ""), body, now, TOLERANCE)
+
+
+STRIPE = WebhookSource(name="stripe", title="Stripe", verify=_is_stripes, read=read, receive=receive)
+WEBHOOKS = (STRIPE,)
