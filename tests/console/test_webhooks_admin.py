@@ -9,13 +9,15 @@ from django.test import Client
 
 from agentops.api.models import WebhookDelivery, WebhookEndpoint
 from agentops.kernel.clock import utcnow
+from agentops.kernel.ids import new_id
 from agentops.ledger.models import LedgerEvent
 from agentops.registry import roles
+from agentops.runtime.schedule_models import RoleSchedule
 from billing_agent import hooks
 from billing_agent.models import Customer
 from billing_agent.role import ROLE
-from tests.console.conftest import Stage
-from tests.console.operators import superuser_of
+from tests.console.conftest import Stage, signed_in
+from tests.console.operators import read, superuser_of, words_of
 from tests.console.test_admin import form_of, recorded, save
 from tests.factories.hooks import SECRET, Sender, event, make_endpoint, put_secrets
 
@@ -131,3 +133,19 @@ def test_what_belongs_to_another_tenant_is_not_there(stage: Stage, root: Client)
 def test_schedules_are_there_to_be_read(stage: Stage, root: Client) -> None:
     assert root.get("/admin/agentops/roleschedule/").status_code == 200
     assert root.get("/admin/agentops/roleschedule/add/").status_code == 403
+
+
+def test_what_failed_stands_on_the_first_page(stage: Stage, root: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "could not be taken" not in read(root, "/")
+    failed(stage, monkeypatch)
+    tenant = stage.cast.tenant
+    RoleSchedule.objects.create(
+        id=new_id(), tenant=tenant, role="billing", name="due", due_at=utcnow(), failed_since=utcnow(), words="Why."
+    )
+    page = read(root, "/")
+    assert "1 webhook could not be taken" in page
+    assert "1 schedule needs a look" in page
+    assert 'href="/admin/agentops/webhookdelivery/"' in root.get("/").content.decode()
+    others = signed_in(stage.cast.bob).get("/").content.decode()
+    assert "1 webhook could not be taken" in words_of(others)
+    assert "/admin/agentops/" not in others

@@ -33,13 +33,17 @@ class Counts:
     questions: int
     breakers_off: int
     unusual: int
+    webhooks_failed: int
+    schedules_troubled: int
 
 
 _COUNTS = """
 SELECT (SELECT count(*) FROM invocation WHERE tenant_id = %(tenant)s AND unknown_since IS NOT NULL),
   (SELECT count(*) FROM agentops_question WHERE tenant_id = %(tenant)s AND closed_at IS NULL),
   (SELECT count(*) FROM agentops_breaker WHERE (tenant_id = %(tenant)s OR tenant_id IS NULL) AND state <> 'closed'),
-  (SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND stop_code = 'ANOMALY')"""
+  (SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND stop_code = 'ANOMALY'),
+  (SELECT count(*) FROM agentops_webhookdelivery WHERE tenant_id = %(tenant)s AND state = 'failed'),
+  (SELECT count(*) FROM role_schedule WHERE tenant_id = %(tenant)s AND (failed_since IS NOT NULL OR refused > 0))"""
 
 
 def counts_of(tenant_id: UUID) -> Counts:

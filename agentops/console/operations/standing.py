@@ -57,7 +57,7 @@ def standing_of(reader: Reader) -> Standing:
     stopping = sorted((one for one in active if not one.tool), key=_width)
     return Standing(
         frozen=freeze_lines(stopping, reader.tenant),
-        notices=list(_notices(freezes, counts)),
+        notices=list(_notices(freezes, counts, may_administer=reader.person.is_staff)),
         freezes=freezes,
         unknown=counts.unknown,
         questions=counts.questions,
@@ -71,7 +71,7 @@ def _width(freeze: Freeze) -> int:
     return (freeze.tenant_id is not None) + (freeze.agent_id is not None)
 
 
-def _notices(freezes: int, counts: queries.Counts) -> Iterator[Notice]:
+def _notices(freezes: int, counts: queries.Counts, *, may_administer: bool) -> Iterator[Notice]:
     if counts.unusual:
         verb = "is" if counts.unusual == 1 else "are"
         words = f"{counted(counts.unusual, 'session')} {verb} paused for something unusual"
@@ -81,11 +81,19 @@ def _notices(freezes: int, counts: queries.Counts) -> Iterator[Notice]:
         (counts.unknown, "stop", "has an unknown outcome", "have unknown outcomes", "call", "unknown_list"),
         (counts.questions, "notice", "waits for an answer", "wait for an answer", "question", "question_list"),
         (counts.breakers_off, "stop", "is off", "are off", "breaker", "breaker_list"),
+        (counts.webhooks_failed, "stop", "could not be taken", "could not be taken", "webhook", _WEBHOOKS),
+        (counts.schedules_troubled, "stop", "needs a look", "need a look", "schedule", _SCHEDULES),
     )
     for count, kind, one, many, noun, route in found:
         if count:
             words = f"{counted(count, noun)} {one if count == 1 else many}"
-            yield Notice(state=State(kind, words), url=reverse(route))
+            # Pages of the admin open for its staff alone; the others are told all the same.
+            here = route if may_administer or not route.startswith("admin:") else "operations"
+            yield Notice(state=State(kind, words), url=reverse(here))
+
+
+_WEBHOOKS = "admin:agentops_webhookdelivery_changelist"
+_SCHEDULES = "admin:agentops_roleschedule_changelist"
 
 
 def tabs_of(standing: Standing, current: str) -> list[Tab]:
