@@ -1,14 +1,18 @@
 """The door for webhooks. No login and no cookie opens it: only the signature of what is sent."""
 
+import logging
+
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
-from agentops.api.deliveries import take
+from agentops.api.deliveries import INCIDENT, take
 from agentops.api.receiving import MINUTE, MOST_BYTES, admit, verified_event
-from agentops.api.refusals import HookRefused, NotPosted, TooLarge, TooMany
+from agentops.api.refusals import HookRefused, NotNow, NotPosted, TooLarge, TooMany
 from agentops.kernel.clock import utcnow
+
+log = logging.getLogger(__name__)
 
 
 @csrf_exempt
@@ -19,14 +23,22 @@ def hook(request: HttpRequest, public_id: str) -> JsonResponse:
     try:
         _take(request, public_id)
     except HookRefused as refused:
-        told = {"code": refused.code, "message": refused.in_full}
-        response = JsonResponse({"error": told}, status=refused.status)
-        if isinstance(refused, NotPosted):
-            response.headers["Allow"] = "POST"
-        if isinstance(refused, TooMany):
-            response.headers["Retry-After"] = str(MINUTE)
-        return response
+        return _refusal(refused)
+    except Exception:
+        # The sender comes again, and is told no more than that it should.
+        log.exception("%s: a message could not be answered", INCIDENT)
+        return _refusal(NotNow("It cannot be taken now."))
     return JsonResponse({"received": True})
+
+
+def _refusal(refused: HookRefused) -> JsonResponse:
+    told = {"code": refused.code, "message": refused.in_full}
+    response = JsonResponse({"error": told}, status=refused.status)
+    if isinstance(refused, NotPosted):
+        response.headers["Allow"] = "POST"
+    if isinstance(refused, TooMany):
+        response.headers["Retry-After"] = str(MINUTE)
+    return response
 
 
 def _take(request: HttpRequest, public_id: str) -> None:

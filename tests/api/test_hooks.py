@@ -88,7 +88,7 @@ def test_the_same_event_at_another_endpoint_is_that_ones(sender: Sender) -> None
 
 
 @pytest.mark.parametrize(
-    "header", ["", "t=1", "v1=00", "t=x,v1=00", "t=1,v1=", ",", "t=1,v0=00", "x" * 5_000, "t=9" * 90]
+    "header", ["", "t=1", "v1=00", "t=x,v1=00", "t=1,v1=", ",", "t=1,v0=00", "x" * 5_000, "t=9" * 90, "t=1,v1=\xe9"]
 )
 def test_what_is_not_signed_is_turned_away(sender: Sender, header: str) -> None:
     answer = sender.post(event("customer.created", made()), **{"stripe-signature": header})
@@ -158,7 +158,19 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(sender: Sender, m
 
     monkeypatch.setattr(HttpRequest, "read", read)
     assert refusal(sender.post(b"x" * (MOST_BYTES + 1))) == (413, "TOO_LARGE")
-    assert sender.post(b"x" * MOST_BYTES).status_code == 500
+    assert refusal(sender.post(b"x" * MOST_BYTES)) == (503, "NOT_NOW")
+
+
+def test_when_calls_cannot_be_counted_the_sender_is_asked_to_come_again(
+    sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*args: Any) -> int:
+        raise ConnectionError("the address of some server")
+
+    monkeypatch.setattr(cache, "incr", down)
+    answer = sender.post(event("customer.created", made()))
+    assert refusal(answer) == (503, "NOT_NOW")
+    assert "server" not in answer.content.decode()
 
 
 @pytest.mark.parametrize("length", ["", "x", "-1", "١", "9" * 30])

@@ -12,6 +12,8 @@ from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import GrantDefault, RoleSpec
 from agentops.registry.roles import all_roles
 from agentops.registry.tool import DataClass, Dial
+from billing_agent.hooks import STRIPE
+from billing_agent.schedules import SCHEDULES
 from tests.factories.toy import TOY_FLOW, Toy
 
 
@@ -51,6 +53,8 @@ def test_every_role_of_the_installation_is_complete() -> None:
     [
         (Toy().spec(), []),
         (replace(Toy().spec(), tools=Toy().spec().tools * 2), ["agentops.E001"] * len(Toy().spec().tools)),
+        (replace(Toy().spec(), webhooks=(STRIPE, STRIPE)), ["agentops.E001"]),
+        (replace(Toy().spec(), schedules=SCHEDULES * 2), ["agentops.E001"]),
         (replace(Toy().spec(), grants=(GrantDefault("fly", Dial.ASK),)), ["agentops.E002"]),
         (replace(Toy().spec(), fallback=lambda reason: ("pay", {})), ["agentops.E002"]),
         (with_tool("pay", queue="nowhere"), ["agentops.E002"]),

@@ -18,7 +18,8 @@ def is_signed(secret: str, header: str, body: bytes, now: datetime, tolerance: t
     try:
         stripe.WebhookSignature.verify_header(body, header, secret)
         signed_at = datetime.fromtimestamp(_stamp(header), UTC)
-    except (stripe.SignatureVerificationError, UnicodeDecodeError, ValueError, OverflowError, OSError):
+    except (stripe.SignatureVerificationError, TypeError, ValueError, OverflowError, OSError):
+        # Among them: a body that is no text, a signature that is not ASCII, a time that no calendar has.
         return False
     return abs(now - signed_at) <= tolerance
 
