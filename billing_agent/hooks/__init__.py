@@ -9,7 +9,7 @@ from billing_agent.hooks.receiving import receive
 
 
 def _is_stripes(secret: str, headers: Mapping[str, str], body: bytes, now: datetime) -> bool:
-    # The SDK takes long to load, and only processes that get such messages need it.
+    # The SDK takes long to load and need not be installed: only processes that get such messages use it.
     from billing_agent.connectors.stripe.signature import is_signed  # noqa: PLC0415 - see above
 
     return is_signed(secret, headers.get("stripe-signature", ""), body, now, TOLERANCE)
