@@ -13,6 +13,7 @@ from django import forms
 from agentops.kernel.canonical import BadJSON, parse_json
 from agentops.registry.schemas import violations
 from agentops.registry.tool import ToolSpec
+from agentops.tenancy.whole_numbers import WholeNumberField
 
 PREFIX = "arg-"
 LINE = 120
@@ -102,7 +103,7 @@ def field_of(name: str, schema: Mapping[str, Any], *, required: bool) -> forms.F
     if kind == "string":
         return _text(schema, named)
     if kind == "integer":
-        return forms.IntegerField(min_value=schema.get("minimum"), max_value=schema.get("maximum"), **named)
+        return WholeNumberField(min_value=schema.get("minimum"), max_value=schema.get("maximum"), **named)
     if kind == "boolean":
         return YesNoField(**named)
     if kind == "array" and schema.get("items", {}).get("type") == "string":

@@ -37,15 +37,19 @@ class Money:
 
     @classmethod
     def parse(cls, text: str, currency: str) -> "Money":
-        """Read a plain decimal such as ``"12.50"``. Raises BadMoney for anything finer than a minor unit."""
+        """Read a plain decimal such as ``"12.50"``.
+
+        Raises BadMoney for more digits after the point than the currency has, also when they are zeros: ``1.000`` is
+        a thousand to half of the world.
+        """
         if currency not in CURRENCIES:
             raise BadMoney(f"{currency[:8]!r} is not a currency")
         if not _PLAIN_DECIMAL.match(text):
             raise BadMoney(f"{text[:40]!r} is not an amount")
-        scaled = Decimal(text).scaleb(get_currency_precision(currency))
-        if scaled != scaled.to_integral_value():
-            raise BadMoney(f"{text[:40]} {currency} is finer than the smallest unit")
-        return cls(int(scaled), currency)
+        precision = get_currency_precision(currency)
+        if len(text.partition(".")[2]) > precision:
+            raise BadMoney(f"{text[:40]} {currency} has more digits after the point than the currency")
+        return cls(int(Decimal(text).scaleb(precision)), currency)
 
     @property
     def decimal(self) -> Decimal:

@@ -8,7 +8,6 @@ nobody waits in a circle, and of two decisions about one target the second count
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from agentops.kernel.ids import derived_id
@@ -78,17 +77,22 @@ def open_window(work: Work, tool: ToolSpec, preview: Preview, at: datetime) -> W
         return Window()
     day = business_day(at, work.brief.zone)
     place = Place(work.held.tenant_id, tool.money_family, money.currency, day)
-    own, agent, rows = preview.target, agent_target(work.held.agent_id), place.rows(preview.target, work.held.agent_id)
-    params: dict[str, Any] = {
+    return open_sums(place, preview.target, work.held.agent_id)
+
+
+def open_sums(place: Place, target: str, agent_id: UUID) -> Window:
+    """Lock what a call of an agent about a target adds to, until the transaction ends, and return it."""
+    day, agent, rows = place.day, agent_target(agent_id), place.rows(target, agent_id)
+    params = {
         "tenant": place.tenant_id,
         "family": place.family,
         "currency": place.currency,
-        "target": own,
+        "target": target,
         "day": day,
-        "before": [replace(place, day=day - timedelta(days=ago)).row_of(own) for ago in range(1, LONG)],
+        "before": [replace(place, day=day - timedelta(days=ago)).row_of(target) for ago in range(1, LONG)],
         "windows": rows,
-        "targets": sorted([own, agent], key=place.row_of),
-        "own": place.row_of(own),
+        "targets": sorted([target, agent], key=place.row_of),
+        "own": place.row_of(target),
         "agent": place.row_of(agent),
     }
     fetch_one(statements.LOCK_TARGET, params)

@@ -9,9 +9,10 @@ from unfold.admin import ModelAdmin, TabularInline
 
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.queries import tenants_of
+from agentops.tenancy.whole_numbers import WholeNumbers
 
 
-class RecordAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+class RecordAdmin(WholeNumbers, ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     """Shows rows of the person's own tenants.
 
     Only the fields in ``editable`` can be changed. Rows come from the system itself and stay, unless ``by_hand``: then

@@ -6,10 +6,9 @@ A word such as "yes" would be typed without reading. The amount, the target or t
 import re
 import unicodedata
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Any, Protocol
 
-from agentops.kernel.money import Money
+from agentops.kernel.money import BadMoney, Money
 
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,4})?|\d{1,3}(,\d{3}){1,4}(\.\d{1,4})?", re.ASCII)
 
@@ -60,10 +59,11 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _amount(text: str, currency: str) -> Decimal | None:
+def _amount(text: str, currency: str) -> Money | None:
     """Return the amount that a text says in this currency, None when it says none or another one.
 
-    A comma only separates thousands: half of the world would read ``1,50`` in another way than the other half.
+    A comma only separates thousands, and after the point stand no more digits than the currency has: half of the world
+    would read ``1,50`` and ``1.000`` in another way than the other half.
     """
     said = _plain(text).upper().replace(" ", "")
     code = currency.upper()
@@ -76,6 +76,6 @@ def _amount(text: str, currency: str) -> Decimal | None:
     if not _NUMBER.fullmatch(said):
         return None
     try:
-        return Decimal(said.replace(",", ""))
-    except InvalidOperation:
+        return Money.parse(said.replace(",", ""), currency)
+    except BadMoney:
         return None

@@ -63,7 +63,7 @@ def effect(found: TenantRules, given_facts: dict[str, Any]) -> Effect:
         ),
         (
             rule(when=[when("money.minor", ">", "50.001", "USD")]),
-            "condition 1: money.minor is not readable: 50.001 USD is finer than the smallest unit.",
+            "condition 1: money.minor is not readable: 50.001 USD has more digits after the point than the currency.",
         ),
         (rule(when=[when("money.minor", ">", "-1.00", "USD")]), "condition 1: money.minor is never below zero."),
         (rule(when=[when("session.steps", ">", "3")]), "condition 1: session.steps is a whole number, not '3'."),

@@ -18,6 +18,7 @@ from agentops.registry.roles import all_roles
 from agentops.runtime.models import Session
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.queries import tenants_of
+from agentops.tenancy.whole_numbers import WholeNumbers
 
 LIMITS = ("instructions", "max_steps", "max_seconds", "max_cost_micro", "max_tokens", "max_identical")
 
@@ -133,7 +134,7 @@ class ThresholdForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
         return values
 
 
-class ThresholdInline(TabularInline):  # type: ignore[misc]  # unfold is untyped
+class ThresholdInline(WholeNumbers, TabularInline):  # type: ignore[misc]  # unfold is untyped
     """Limits of a tool."""
 
     model = Threshold

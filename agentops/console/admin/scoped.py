@@ -9,6 +9,7 @@ from unfold.admin import ModelAdmin
 
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.queries import tenants_of
+from agentops.tenancy.whole_numbers import WholeNumbers
 
 
 def actor_of(request: HttpRequest) -> str:
@@ -16,7 +17,7 @@ def actor_of(request: HttpRequest) -> str:
     return f"user:{cast('User', request.user).get_username()}"
 
 
-class ScopedAdmin(ModelAdmin):  # type: ignore[misc]  # unfold is untyped
+class ScopedAdmin(WholeNumbers, ModelAdmin):  # type: ignore[misc]  # unfold is untyped
     """Shows rows of the person's tenants. ``tenant_path`` leads from the model to its tenant's key."""
 
     tenant_path = "tenant_id"
