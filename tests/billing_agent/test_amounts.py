@@ -1,4 +1,4 @@
-"""Amounts at every door: what a call, a form, a rule or an admin writes is right, or refused in words; never rounded."""
+"""Amounts at every door: what a call, a form, a rule or an admin writes is right or refused in words, never rounded."""
 
 import json
 from dataclasses import replace
