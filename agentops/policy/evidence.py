@@ -25,7 +25,7 @@ from agentops.policy.private import Private
 from agentops.policy.records import Key, Records, key_of
 from agentops.policy.said import Said, is_settled
 from agentops.policy.traces import NOWHERE, Origin, Part, Trace, Where
-from agentops.registry.flow import UNDECLARED_FIELD, Argument, Field, Flow, Kind, Trust
+from agentops.registry.flow import COUNT, UNDECLARED_FIELD, Argument, Field, Flow, Kind, Trust
 
 __all__ = ["Evidence", "Origin", "Part", "Trace"]
 
@@ -200,7 +200,8 @@ class Evidence:
 
     def _computed(self, value: Any, argument: Argument) -> Trace | None:
         wanted = number_of(value) if argument.kind in _NUMERIC else None
-        if wanted is None:
+        # Numbers of a record add up to nearly any small count, and to none that means something.
+        if wanted is None or (argument.kind is Kind.AMOUNT and argument.of == COUNT):
             return None
         said = [number for known in self._said for number in known.numbers if not number.named]
         amounts = [number.value for number in said if not number.percent]

@@ -149,14 +149,17 @@ def leaves_or_changes(tool: ToolSpec) -> bool:
 def done_key(tool: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, str]:
     """Return what makes two hard writes the same one: the tool and what it is directed at, or all of its arguments.
 
-    What it is directed at counts however it is written: an account with or without spaces is one account.
+    What it is directed at counts however it is written: an account with or without spaces is one account. A call on the
+    session's customer is directed at them when it names nothing else.
     """
     given = tuple(arguments_of(tool.flow, arguments))
     return _done_key(tool, given, use_of(tool.flow, given))
 
 
 def _done_key(tool: ToolSpec, given: Iterable[tuple[str, Any, Argument]], use: Use) -> tuple[str, str]:
-    return tool.name, use.at or dumps([[path, value] for path, value, _ in given])
+    if use.at or tool.flow.on_customer:
+        return tool.name, use.at
+    return tool.name, dumps([[path, value] for path, value, _ in given])
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from agentops.policy.forms import INVISIBLE, plain, squeezed, unfolded, unquoted
 from agentops.policy.moments import Moments, follows, moment_of, moments_in
 from agentops.policy.numbers import Number, number_of, numbers_in
 from agentops.policy.traces import Origin
-from agentops.registry.flow import Argument, Kind
+from agentops.registry.flow import COUNT, Argument, Kind
 
 MOST_SAID = 20_000
 """Characters of one text that are looked at. What is said after them counts as not said."""
@@ -215,14 +215,15 @@ class Said:
     def amounts(self, value: Any, unit: str = "") -> Iterator[tuple[str, Number]]:
         """Yield (form, number) for each number of the text that ``value`` may be.
 
-        ``unit`` is ``minor`` where the tool takes minor units, ``major`` where it takes dollars, empty where nobody
-        says: then a number is one or the other, and 1200 is "1,200" as well as "$12".
+        ``unit`` is ``minor`` where the tool takes minor units, ``major`` where it takes dollars, ``count`` where it
+        takes no money, so that "$12" are not twelve; empty where nobody says: then a number is one or the other, and
+        1200 is "1,200" as well as "$12".
         """
         number = number_of(value)
         if number is None:
             return
         for found in self.numbers:
-            if found.percent:
+            if found.percent or (unit == COUNT and found.scale is not None):
                 continue
             if unit != "minor" and found.value == number:
                 yield "", found

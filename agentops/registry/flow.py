@@ -27,6 +27,10 @@ class Kind(StrEnum):
     LABEL = "label"  # a word that changes nothing by itself: a language, an order of sorting, a reason to choose from
 
 
+COUNT = "count"
+"""The unit of an AMOUNT that says how many, and is no money."""
+
+
 class Trust(StrEnum):
     """Who wrote a value of a result."""
 
@@ -46,7 +50,10 @@ class Sends(StrEnum):
 
 @dataclass(frozen=True)
 class Argument:
-    """What one argument means. ``of`` names the set that a REF, or a TARGET with a directory, is a member of."""
+    """What one argument means. ``of`` names the set that a REF, or a TARGET with a directory, is a member of.
+
+    Of an AMOUNT it is the unit: ``minor`` or ``major`` units of money, or COUNT.
+    """
 
     kind: Kind
     of: str = ""
@@ -73,7 +80,8 @@ class Flow:
     ``capability`` is what the call does, in the role's own words, such as ``pay``; a request has to ask for it.
     ``document`` is the path of the argument that names what is read, empty when the result is no document. ``author``
     is the path of the result that says who wrote the other values beside it, when the system that holds it vouches for
-    that: the member who sent a message, not the sender of an e-mail.
+    that: the member who sent a message, not the sender of an e-mail. ``on_customer``: a call that names no target and
+    no record is about the customer of its session, so that a second one is the same action, whatever else it says.
     """
 
     capability: str = ""
@@ -82,6 +90,7 @@ class Flow:
     results: Mapping[str, Field] = field(default_factory=dict)
     document: str = ""
     author: str = ""
+    on_customer: bool = False
 
 
 UNDECLARED = Flow()

@@ -7,7 +7,7 @@ the customer's own address and to nobody else.
 
 from collections.abc import Mapping
 
-from agentops.registry.flow import Argument, Field, Flow, Intent, Kind, Sends, Trust
+from agentops.registry.flow import COUNT, Argument, Field, Flow, Intent, Kind, Sends, Trust
 
 CASE, MAIL, CREDIT, REFUND, CHARGE, INVOICE, VOID, WRITE_OFF, PLAN, PAUSE, CANCEL, TAKE_BACK = (
     "case",
@@ -117,6 +117,7 @@ INTENTS = (
 _LABEL = Argument(Kind.LABEL)
 _TEXT = Argument(Kind.TEXT)
 _AMOUNT = Argument(Kind.AMOUNT, of="minor")
+_COUNT = Argument(Kind.AMOUNT, of=COUNT)
 _INVOICE = Argument(Kind.REF, of="invoice")
 _CHARGE = Argument(Kind.REF, of="charge")
 _SUBSCRIPTION = Argument(Kind.REF, of="subscription")
@@ -281,7 +282,7 @@ _MOVED: Mapping[str, Field] = {
     "written_off_minor": _OWN_AMOUNT,
     "invoice_status": _OWN_LABEL,
 }
-APPLY_CREDIT = Flow(CREDIT, arguments={**_MONEY, "invoice_id": _INVOICE}, results=_MOVED)
+APPLY_CREDIT = Flow(CREDIT, arguments={**_MONEY, "invoice_id": _INVOICE}, results=_MOVED, on_customer=True)
 REVERSE_CREDIT = Flow(TAKE_BACK, arguments={"credit_id": _CREDIT, "reason": _TEXT}, results=_MOVED)
 RETRY_CHARGE = Flow(
     CHARGE,
@@ -293,13 +294,14 @@ GENERATE_INVOICE = Flow(
     INVOICE,
     arguments={
         "items[].description": _TEXT,
-        "items[].quantity": Argument(Kind.AMOUNT),
+        "items[].quantity": _COUNT,
         "items[].unit_minor": _AMOUNT,
         "currency": _LABEL,
         "memo": _TEXT,
         "due_days": Argument(Kind.WHEN),
     },
     results=_MOVED,
+    on_customer=True,
 )
 VOID_INVOICE = Flow(VOID, arguments={"invoice_id": _INVOICE, "reason": _TEXT}, results=_MOVED)
 WRITE_OFF_INVOICE = Flow(WRITE_OFF, arguments={"invoice_id": _INVOICE, "reason": _TEXT}, results=_MOVED)
@@ -321,7 +323,7 @@ _SOLD: Mapping[str, Field] = {
 _OF_SUBSCRIPTION = {"subscription_id": _SUBSCRIPTION}
 CHANGE_PLAN = Flow(
     PLAN,
-    arguments={**_OF_SUBSCRIPTION, "plan_id": _PLAN, "quantity": Argument(Kind.AMOUNT), "when": Argument(Kind.WHEN)},
+    arguments={**_OF_SUBSCRIPTION, "plan_id": _PLAN, "quantity": _COUNT, "when": Argument(Kind.WHEN)},
     results=_SOLD,
 )
 DROP_PLAN_CHANGE = Flow(TAKE_BACK, arguments=_OF_SUBSCRIPTION, results=_SOLD)

@@ -15,7 +15,7 @@ from agentops.policy.facts import GrantFacts, Proposed, SessionFacts, Switches, 
 from agentops.policy.flow import done_key, flow_of
 from agentops.policy.plan import plan_of
 from agentops.policy.rules import Effect
-from agentops.registry.flow import Argument, Field, Flow, Intent, Kind, Sends, Trust
+from agentops.registry.flow import COUNT, Argument, Field, Flow, Intent, Kind, Sends, Trust
 from agentops.registry.tool import DataClass, Dial, Tier, ToolSpec
 
 
@@ -96,6 +96,14 @@ TOOLS = {
                 "on": Argument(Kind.WHEN),
             },
         ),
+        _tool(
+            "thank",
+            Tier.WRITE_HARD,
+            "thank",
+            arguments={"amount": Argument(Kind.AMOUNT), "invoice": INVOICE, "note": WORDS},
+            on_customer=True,
+        ),
+        _tool("order", Tier.WRITE_HARD, "order", arguments={"cups": Argument(Kind.AMOUNT, COUNT)}),
         _tool("void", Tier.WRITE_HARD, "void", arguments={"invoice": INVOICE}),
         _tool("remark", Tier.WRITE_SOFT, "remark", arguments={"invoice": INVOICE, "text": WORDS}),
         _tool(
@@ -114,6 +122,8 @@ TOOLS = {
 INTENTS = (
     Intent("look"),
     Intent("pay", ("pay", "transfer*")),
+    Intent("thank", ("thank",)),
+    Intent("order", ("order",)),
     Intent("void", ("void", "cancel invoice")),
     Intent("remark", ("remark*", "note")),
     Intent("invite", ("invite*",)),
@@ -298,6 +308,33 @@ def test_same_hard_call_again_asks() -> None:
     assert session.asks("pay", PAID) == set()
     session.done.add(done_key(TOOLS["pay"], PAID))
     assert session.asks("pay", {**PAID, "note": "new"}) == {"repeated"}
+
+
+def test_second_call_on_the_customer_asks_whatever_it_says() -> None:
+    session = _Session("Thank them with 20, or with 30")
+    assert session.asks("thank", {"amount": 20, "note": "a"}) == set()
+    session.done.add(done_key(TOOLS["thank"], {"amount": 20, "note": "a"}))
+    assert session.asks("thank", {"amount": 30, "note": "b"}) == {"repeated"}
+
+
+def test_second_call_on_the_customer_about_another_record_is_another_action() -> None:
+    session = _Session("Thank them with 20 for invoice A-17 and for invoice A-18")
+    session.done.add(done_key(TOOLS["thank"], {"amount": 20, "invoice": "A-17"}))
+    assert session.asks("thank", {"amount": 20, "invoice": "A-17"}) == {"repeated"}
+    assert session.asks("thank", {"amount": 20, "invoice": "A-18"}) == set()
+
+
+@pytest.mark.parametrize(
+    ("request_", "asked"),
+    [
+        ("Order 12 cups", set()),
+        ("Order 7 plates and 5 cups", {"amount"}),
+        ("Order cups for $12", {"amount"}),
+        ("Order cups", {"amount"}),
+    ],
+)
+def test_how_many_is_said_and_not_computed(request_: str, asked: set[str]) -> None:
+    assert _Session(request_).asks("order", {"cups": 12}) == asked
 
 
 def test_approval_covers_the_value_and_nothing_like_it() -> None:
