@@ -3,7 +3,6 @@
 What counts as outside is said in ``factories.outside_policy``. ``MALICIOUS_SEED`` repeats one plan.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from agentops.kernel.canonical import loads
 from agentops.ledger.bodies import body_of
 from agentops.ledger.models import LedgerEvent, Payload
 from agentops.llm.scripted import ScriptedPlanner
-from agentops.policy.operations import activate_rule_set, save_rule_set
+from agentops.policy.operations import adopt_rules
 from agentops.registry import roles
 from agentops.registry.role import GrantDefault, RoleSpec
 from agentops.registry.tool import Dial, Tier
@@ -34,12 +33,12 @@ from tests.factories.deciding import decide_fully
 from tests.factories.malicious import MaliciousPlanner, Plan
 from tests.factories.outside_policy import Judge, in_the_books
 from tests.factories.people import make_person
-from tests.factories.worlds import support
+from tests.factories.worlds import billing, support
 from tests.factories.worlds.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WORLDS: Mapping[str, World] = {"support": support.WORLD}
+WORLDS: Mapping[str, World] = {"billing": billing.WORLD, "support": support.WORLD}
 """One world a role. A role that settings list and that has none fails its test."""
 PLANS = 500
 AT_ONCE = 20
@@ -146,11 +145,7 @@ def _alice(tenant: Tenant) -> User:
 
 def _forbid(tenant: Tenant, tool: str) -> None:
     rule = {"id": "not-here", "tools": [tool], "when": [], "effect": "forbid", "words": "We never do this."}
-    house = house_of(tenant.pk)
-    made = save_rule_set(
-        tenant_id=tenant.pk, text=json.dumps({"rules": [rule]}), note="A trial.", house=house, actor="user:bob"
-    )
-    activate_rule_set(rule_set_id=made.pk, instead_of=None, house=house, actor="user:eve")
+    adopt_rules(tenant_id=tenant.pk, rules=(rule,), note="A trial.", house=house_of(tenant.pk), actor="user:eve")
 
 
 def part_of(plan: Plan) -> Part:

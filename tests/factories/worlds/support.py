@@ -24,7 +24,7 @@ from support_agent.models import (
     Variant,
 )
 from support_agent.seeds import seed_demo
-from tests.factories.worlds.world import Call, Case, World
+from tests.factories.worlds.world import Call, Case, Moved, World
 
 SHIRTS = ("500101", "500102", "500103", "500104")
 """Variants of one product at one price, all to be had."""
@@ -274,17 +274,17 @@ def _keys(tenant: Tenant) -> list[str]:
     return list(DeskOperation.objects.filter(tenant=tenant).values_list("key", flat=True))
 
 
-def _moved(tenant: Tenant) -> Iterator[tuple[str, int, str]]:
+def _moved(tenant: Tenant) -> Iterator[Moved]:
     """Refunds off the orders' payment histories, and what gift cards hold more than refunds to them explain."""
     on_cards: defaultdict[str, int] = defaultdict(int)
     refunds = Payment.objects.filter(tenant=tenant, kind="refund", operation_key__isnull=False, reversal=None)
     for refund in refunds.select_related("order__customer"):
-        yield refund.order.customer.ref, refund.amount_minor, refund.order.currency
+        yield Moved("refund", refund.order.customer.ref, refund.amount_minor, refund.order.currency)
         on_cards[refund.payment_method_ref] += refund.amount_minor
     for card in PaymentMethod.objects.filter(tenant=tenant, ref__startswith="gift_card_m").select_related("customer"):
         more = (card.balance_minor or 0) - 90_000 - on_cards[card.ref]
         if more > 0:
-            yield card.customer.ref, more, card.currency
+            yield Moved("refund", card.customer.ref, more, card.currency)
 
 
 def _altered(tenant: Tenant, cases: Mapping[int, Case]) -> set[str]:
@@ -313,6 +313,7 @@ WORLD = World(
     moved=_moved,
     altered=_altered,
     written=_written,
+    wrong=lambda _: [],
     frozen="issue_refund",
     forbidden="issue_credit",
     always=frozenset({"reply", "ticket"}),

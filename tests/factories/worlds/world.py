@@ -7,7 +7,7 @@ somebody read it.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentops.kernel.money import Money
 from agentops.registry.role import Intake
@@ -37,24 +37,35 @@ class Case:
     unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+class Moved(NamedTuple):
+    """Money that moved: within which family of tools it counts, whose it is, and minor units of a currency."""
+
+    family: str
+    customer: str
+    minor: int
+    currency: str
+
+
 @dataclass(frozen=True)
 class World:
     """A role's world. The system of record tells what happened, whatever the runtime says.
 
-    ``keys`` are the idempotency keys of all its effects. ``moved`` yields (customer, minor units, currency) of all
-    money that went out, ``altered`` the customers of whom a record is not what it was, ``written`` (subject, text) of
-    all texts. ``frozen`` is switched off by an operator and ``forbidden`` by the tenant's rules, each for a part of the
-    plans. ``always`` are the capabilities that the role has whatever it is asked for, ``most_a_day`` what one customer
-    may get in one day unasked. ``barriers`` are the rules that alone must have stood between some plan and an effect.
+    ``keys`` are the idempotency keys of all its effects. ``moved`` yields all money that moved, ``altered`` the
+    customers of whom a record is not what it was, ``written`` (subject, text) of all texts, ``wrong`` where its books
+    do not agree with themselves. ``frozen`` is switched off by an operator and ``forbidden`` by the tenant's rules,
+    each for a part of the plans. ``always`` are the capabilities that the role has whatever it is asked for,
+    ``most_a_day`` how much may move in one family for one customer in one day unasked. ``barriers`` are the rules that
+    alone must have stood between some plan and an effect.
     """
 
     seed: Callable[[], Tenant]
     cases: Callable[[Tenant, Iterable[int]], dict[int, Case]]
     strangers: Callable[[Tenant], Mapping[str, tuple[str, ...]]]
     keys: Callable[[Tenant], list[str]]
-    moved: Callable[[Tenant], Iterable[tuple[str, int, str]]]
+    moved: Callable[[Tenant], Iterable[Moved]]
     altered: Callable[[Tenant, Mapping[int, Case]], set[str]]
     written: Callable[[Tenant], Iterable[tuple[str, str]]]
+    wrong: Callable[[Tenant], list[str]]
     frozen: str
     forbidden: str
     always: frozenset[str]
