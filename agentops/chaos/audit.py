@@ -1,28 +1,28 @@
-"""Compare the vendor's books and log, the ledger, and the rows of sessions and calls.
+"""Compare the books and the log of the system of record, the ledger, and the rows of sessions and calls.
 
 What must hold, whatever was killed: every job has one session, which ended, and every intended call a
-conclusion; the vendor made each business action at most once; a call has one event of success exactly when the
-vendor made its effect, or it is on record as unknown; rows say what their streams say.
+conclusion; the system of record made each business action at most once; a call has one event of success exactly when
+the effect was made, or it is on record as unknown; rows say what their streams say.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from agentops.chaos import client
-from agentops.chaos.models import Job, Request
+from agentops.chaos.drilled import ROLE, SPEC
+from agentops.chaos.models import Request
+from agentops.chaos.queries import unbegun
 from agentops.chaos.report import Report
-from agentops.chaos.role import ORDER, action_of
-from agentops.chaos.vendor import OPENING_MINOR, SIGNS
 from agentops.kernel.errors import IncidentCode
 from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import leaf_of
+from agentops.registry.drill import Action, Effect
 from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Session
 from agentops.runtime.process import COMPENSATED, FAILED
 from agentops.runtime.states import ENDED, InvocationState
 from agentops.runtime.windows import agent_target
+from agentops.tenancy.models import Tenant
 
 _I = InvocationState
 MADE = frozenset({_I.SUCCEEDED.value, _I.COMPENSATED.value})
@@ -41,32 +41,32 @@ _TOLD = {
 }
 _FOUND = {"happened": _I.SUCCEEDED, "not_happened": _I.FAILED}
 _ENDINGS = {"session.finished": "finished", "session.stopped": "stopped", "session.cancelled": "cancelled"}
-Action = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Found:
-    """Everything there is, read once. ``subjects`` maps sessions to the jobs they work."""
+    """Everything there is, read once. ``subjects`` maps sessions to the work they are about."""
 
     sessions: list[Session]
     calls: list[Invocation]
     events: Mapping[UUID, list[LedgerEvent]]
-    effects: list[dict[str, Any]]
-    balances: Mapping[str, int]
+    effects: Sequence[Effect]
     subjects: Mapping[UUID, str]
 
     def action(self, call: Invocation) -> Action:
-        """Return what the vendor knows the call as."""
-        return action_of(call.tool, call.arguments, self.subjects[call.session_id])
+        """Return what the system of record knows the call as."""
+        return SPEC.action(call.tool, call.arguments, self.subjects[call.session_id])
 
 
 def audit(report: Report) -> None:
     """Write into the report whatever is wrong."""
     found = _read()
     report.sessions, report.effects = len(found.sessions), len(found.effects)
+    report.actions = Counter(effect.action[0] for effect in found.effects)
     report.unknown = sum(call.state == _I.UNKNOWN for call in found.calls)
     report.lost += _lost(found)
     report.duplicated += _duplicated(found)
+    report.mismatches += SPEC.faults(list(Tenant.objects.values_list("pk", flat=True)))
     for check in (
         _processes,
         _questions,
@@ -80,19 +80,18 @@ def audit(report: Report) -> None:
 
 
 def _read() -> Found:
-    told = client.books(patience=30)
     sessions = list(Session.objects.all())
     streams: dict[UUID, list[LedgerEvent]] = defaultdict(list)
     for event in LedgerEvent.objects.order_by("stream", "position"):
         streams[event.stream].append(event)
     calls = list(Invocation.objects.all())
     subjects = {session.pk: session.subject_id for session in sessions}
-    return Found(sessions, calls, streams, told["effects"], told["balances"], subjects)
+    return Found(sessions, calls, streams, SPEC.effects(), subjects)
 
 
 def _lost(found: Found) -> Iterator[str]:
-    for ref in Job.objects.exclude(ref__in=found.subjects.values()).values_list("ref", flat=True):
-        yield f"job {ref} has no session"
+    for piece in unbegun():
+        yield f"the work {piece} has no session"
     for session in found.sessions:
         if session.status not in ENDED:
             yield f"session {session.pk} of {session.subject_id} is {session.status}"
@@ -108,14 +107,17 @@ def _processes(found: Found) -> Iterator[str]:
     """
     lost = (IncidentCode.WORKER_LOST, IncidentCode.OUTCOME_UNKNOWN)
     given_up = {session.pk for session in found.sessions if session.stop_code in lost}
+    process_of = {tool: spec.name for spec in ROLE.processes for tool in spec.tools}
+    ends = {spec.name: {*spec.final, COMPENSATED, FAILED} for spec in ROLE.processes if spec.compensates}
     left = {
-        call.session_id for call in found.calls if call.tool in ORDER.tools and call.undo and call.state == _I.SUCCEEDED
+        (call.session_id, process_of.get(call.tool)) for call in found.calls if call.undo and call.state == _I.SUCCEEDED
     }
-    for instance in ProcessInstance.objects.exclude(session_id__in=given_up):
-        if instance.state not in {*ORDER.final, COMPENSATED, FAILED}:
-            yield f"the order of session {instance.session_id} stays at {instance.state}"
-        if instance.state == COMPENSATED and instance.session_id in left:
-            yield f"the order of session {instance.session_id} is {COMPENSATED}, and a step of it is not"
+    for instance in ProcessInstance.objects.filter(process__in=ends).exclude(session_id__in=given_up):
+        name = f"the process {instance.process} of session {instance.session_id}"
+        if instance.state not in ends[instance.process]:
+            yield f"{name} stays at {instance.state}"
+        if instance.state == COMPENSATED and (instance.session_id, instance.process) in left:
+            yield f"{name} is {COMPENSATED}, and a step of it is not"
 
 
 def _questions(found: Found) -> Iterator[str]:
@@ -133,17 +135,17 @@ def _questions(found: Found) -> Iterator[str]:
 
 
 def _duplicated(found: Found) -> Iterator[str]:
-    for (action, ref), count in Counter((e["action"], e["ref"]) for e in found.effects).items():
+    for (action, of), count in Counter(effect.action for effect in found.effects).items():
         if count > 1:
-            yield f"{action} of {ref} was made {count} times"
+            yield f"{action} of {of} was made {count} times"
     for ref, count in Counter(found.subjects.values()).items():
         if count > 1:
-            yield f"job {ref} has {count} sessions"
+            yield f"the work {ref} has {count} sessions"
 
 
 def _effects_against_calls(found: Found) -> Iterator[str]:
     """Each success has its effect and the reverse; an effect without one belongs to an unknown call."""
-    made = {(e["action"], e["ref"]): e for e in found.effects}
+    made = {effect.action: effect for effect in found.effects}
     known: dict[Action, list[Invocation]] = defaultdict(list)
     for call in found.calls:
         known[found.action(call)].append(call)
@@ -151,16 +153,19 @@ def _effects_against_calls(found: Found) -> Iterator[str]:
         calls = [call for call in known[action] if call.state in MADE or call.state == _I.UNKNOWN]
         if len(calls) != 1:
             yield f"the effect {action} belongs to {[(str(c.pk), c.state) for c in known[action]]}"
-        elif effect["key"] not in ("", calls[0].idempotency_key):
+        elif effect.key not in ("", calls[0].idempotency_key):
             yield f"the effect {action} was made under another key than its call's"
+        elif effect.minor is not None and effect.minor != _minor(calls[0]):
+            yield f"the effect {action} moved {effect.minor}, and its call was to move {_minor(calls[0])}"
     for action, calls in known.items():
         for call in calls:
             if call.state in MADE and action not in made:
-                yield f"call {call.pk} of {action} is {call.state}, and the vendor knows nothing of it"
-    for account, balance in found.balances.items():
-        moved = sum(SIGNS.get(e["action"], 0) * e["minor"] for e in found.effects if e["account"] == account)
-        if balance != OPENING_MINOR + moved:
-            yield f"the vendor's balance of {account} is not what its log adds up to"
+                yield f"call {call.pk} of {action} is {call.state}, and the other side knows nothing of it"
+
+
+def _minor(call: Invocation) -> int:
+    money = call.preview["money"]
+    return money[0] if money else 0
 
 
 def _calls_against_streams(found: Found) -> Iterator[str]:
@@ -233,13 +238,3 @@ def _counted(calls: Iterable[Invocation]) -> Iterator[Invocation]:
     for call in calls:
         if call.window_day is not None and (call.state in MADE or call.state == _I.UNKNOWN):
             yield call
-
-
-_CHECKS = (
-    _effects_against_calls,
-    _calls_against_streams,
-    _sessions_against_streams,
-    _processes,
-    _streams,
-    _sums,
-)

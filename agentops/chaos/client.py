@@ -15,10 +15,10 @@ Answer = tuple[int, dict[str, Any]]
 _port = 0
 
 
-def connect(port: int) -> None:
+def connect(port: str) -> None:
     """Say where the vendor of this process listens."""
     global _port  # noqa: PLW0603 - one vendor a process
-    _port = port
+    _port = int(port)
 
 
 def call(body: dict[str, Any]) -> dict[str, Any]:

@@ -12,26 +12,40 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.conf import settings
-from django.db import Error, connection
+from django.db import Error, connection, transaction
 
 from agentops.chaos.audit import audit
-from agentops.chaos.models import Job
+from agentops.chaos.drilled import ROLE, SPEC
+from agentops.chaos.models import Fed
 from agentops.chaos.person import hurry
+from agentops.chaos.queries import unbegun
 from agentops.chaos.report import Report
-from agentops.chaos.scripts import SCARCE, scripts_for
 from agentops.chaos.site import Running, Site, start_worker
 from agentops.chaos.worker import Order
 from agentops.embedded.errors import EmbeddedPostgresError
 from agentops.kernel.crashpoints import CrashPoint
+from agentops.registry.drill import Piece
 from agentops.runtime.models import Session
 from agentops.runtime.states import ENDED, SessionStatus
 
 POINTS = tuple(CrashPoint)
+_P = CrashPoint
+SCARCE = frozenset(
+    {
+        _P.QUESTION_ANSWERED,
+        _P.ANSWER_COMMITTING,
+        _P.RECOVERY_ASKED,
+        _P.SWEEP_RECLAIMING,
+        _P.SWEEP_WAKING,
+        _P.WOKEN_AFTER_APPROVAL,
+    }
+)
+"""Points that a worker cannot be sure to pass twice: others do what leads there as well."""
 Answer = TypeVar("Answer")
 
 AT_ONCE = 4
 AHEAD = 2
-BOUND_S = 20.0
+BOUND_S = 30.0
 FEED_AGAIN_S = 1.0
 ENOUGH = 8
 PATIENCE_S = 90.0
@@ -52,7 +66,7 @@ class Kill:
 
 def run_drill(site: Site, *, kills: int, seed: int) -> Report:
     """Kill ``kills`` workers, work everything to its end, and compare the books."""
-    began, report = time.monotonic(), Report(seed)
+    began, report = time.monotonic(), Report(ROLE.name, seed)
     chance = random.Random(seed)  # noqa: S311 - repeatable on purpose
     plan = [_plan(number, site, chance) for number in range(kills)]
     feeder = _Feeder(site)
@@ -66,9 +80,9 @@ def run_drill(site: Site, *, kills: int, seed: int) -> Report:
 def _plan(number: int, site: Site, chance: random.Random) -> Kill:
     point = POINTS[number % len(POINTS)]
     nth = 1 if point in SCARCE else chance.choice((1, 1, 2))
-    scripts = tuple(chance.choice(scripts_for(point)) for _ in range(nth + 1))
+    scripts = tuple(chance.choice(SPEC.scripts_for(point)) for _ in range(nth + 1))
     stops = chance.random() < STOPPED_SHARE
-    return Kill(point, Order(site.vendor_port, chance.randrange(2**32), point, nth, stops), scripts)
+    return Kill(point, Order(site.address, chance.randrange(2**32), point, nth, stops), scripts)
 
 
 class _Feeder:
@@ -76,22 +90,26 @@ class _Feeder:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._jobs = 0
+        self._pieces = 0
 
     def feed(self, kill: Kill) -> None:
-        """Add one job for each of the kill's scripts."""
+        """Add one piece of work for each of the kill's scripts."""
         tenants = self._site.tenants
-        jobs = [
-            Job(
-                ref=f"j-{number:06}",
-                tenant_id=tenants[number % len(tenants)].pk,
-                script=script,
-                by_hand=kill.point is CrashPoint.SESSION_OPENED,
-            )
-            for number, script in enumerate(kill.scripts, start=self._jobs)
+        pieces = [
+            Piece(tenants[number % len(tenants)].pk, f"j-{number:06}", script, kill.point is CrashPoint.SESSION_OPENED)
+            for number, script in enumerate(kill.scripts, start=self._pieces)
         ]
-        self._jobs += len(jobs)
-        insistently(lambda: Job.objects.bulk_create(jobs, ignore_conflicts=True))
+        self._pieces += len(pieces)
+        insistently(lambda: _feed(pieces))
+
+
+@transaction.atomic
+def _feed(pieces: list[Piece]) -> None:
+    """Feed all of it, unless an earlier attempt did, of which nobody knew how it ended."""
+    rows = [Fed(ref=one.ref, tenant_id=one.tenant_id, script=one.script, by_hand=one.by_hand) for one in pieces]
+    if not Fed.objects.filter(pk=rows[0].pk).exists():
+        Fed.objects.bulk_create(rows)
+        SPEC.feed(pieces)
 
 
 @dataclass
@@ -168,7 +186,7 @@ def _finish(site: Site, report: Report) -> None:
 
     On a busy machine the vendor answers late, and breakers open. What then stands still is hurried.
     """
-    workers = [start_worker(Order(site.vendor_port, report.seed + number)) for number in range(AT_ONCE)]
+    workers = [start_worker(Order(site.address, report.seed + number)) for number in range(AT_ONCE)]
     before, moved = -1, time.monotonic()
     while time.monotonic() - moved < PATIENCE_S:
         left = insistently(_left)
@@ -186,11 +204,11 @@ def _finish(site: Site, report: Report) -> None:
 
 def _waiting() -> int:
     """Return how much work no worker has begun: new work would stand in line behind it."""
-    return Job.objects.filter(taken=False).count() + Session.objects.filter(status=SessionStatus.QUEUED).count()
+    return unbegun().count() + Session.objects.filter(status=SessionStatus.QUEUED).count()
 
 
 def _left() -> int:
-    return Job.objects.filter(taken=False).count() + Session.objects.exclude(status__in=ENDED).count()
+    return unbegun().count() + Session.objects.exclude(status__in=ENDED).count()
 
 
 def insistently(ask: Callable[[], Answer]) -> Answer:

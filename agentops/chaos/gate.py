@@ -6,9 +6,10 @@ from uuid import UUID
 
 from django.db import transaction
 
+from agentops.chaos.drilled import ROLE, SPEC
 from agentops.chaos.models import Request
-from agentops.chaos.scripts import CHANGED_TO, verdict_on
 from agentops.kernel.clock import utcnow
+from agentops.registry.drill import Verdict
 from agentops.registry.role import QueueDefault
 from agentops.runtime.deciding import Answering, Decided, ask_agent, edit_call, resume
 from agentops.runtime.models import Invocation
@@ -17,7 +18,6 @@ from agentops.runtime.wakeup import Waiting, waiting_session
 
 PERSON = "user:drill"
 REASON = "Not according to the drill."
-ASK, EDIT = "asked", "edited"
 DECIDE_WITHIN = timedelta(seconds=2)
 
 
@@ -31,7 +31,7 @@ class Gate:
             session_id=case.session_id,
             preview=case.preview,
             policy_version=case.policy_version,
-            verdict=verdict_on(case.arguments),
+            verdict=SPEC.verdict(case.tool, case.arguments),
             expires_at=case.requested_at + DECIDE_WITHIN,
         )
         return request.pk
@@ -69,8 +69,8 @@ class Gate:
         """Do nothing: there is one person for everything."""
 
     def queues_of(self, tenant_id: UUID) -> frozenset[str]:
-        """Return none: there is one person for everything."""
-        return frozenset()
+        """Return those of the role, all of which the one person looks after."""
+        return frozenset(queue.slug for queue in ROLE.queues)
 
     def do_due(self, limit: int) -> int:
         """Expire requests that the person does not decide, each in its own transaction, and return how many."""
@@ -87,9 +87,9 @@ def decide_waiting(limit: int) -> int:
 def _do(pk: UUID, verdict: str) -> bool:
     """Do what the verdict says. While the agent answers a question about the call nothing is done, and it waits."""
     try:
-        if verdict == ASK:
+        if verdict == Verdict.ASKED:
             return _ask(pk)
-        if verdict == EDIT:
+        if verdict == Verdict.EDITED:
             return _edit(pk)
         return _close(pk, ApprovalState(verdict), "sweep" if verdict == ApprovalState.EXPIRED else PERSON)
     except Answering:
@@ -114,7 +114,6 @@ def _edit(pk: UUID) -> bool:
         return False
     request, waiting = found
     call = Invocation.objects.get(pk=request.invocation_id)
-    changed = {**call.arguments, "minor": CHANGED_TO}
     request.state, request.void_reason = ApprovalState.VOIDED, "Edited."
     request.save(update_fields=["state", "void_reason"])
     edit_call(
@@ -122,7 +121,7 @@ def _edit(pk: UUID) -> bool:
         invocation_id=call.pk,
         request_id=request.pk,
         actor=PERSON,
-        arguments=changed,
+        arguments=SPEC.edited(call.tool, call.arguments),
         reason="Too much for the drill.",
     )
     return True

@@ -1,4 +1,4 @@
-"""What the drill keeps in its scratch database: the work it feeds, and requests that its person decides.
+"""What the drill keeps in its scratch database: the work it feeds, what was tried, and what its person decides.
 
 No installation has these tables: the app is listed in ``agentops.chaos.settings`` alone.
 """
@@ -8,8 +8,8 @@ from django.db import models
 from agentops.kernel.ids import new_id
 
 
-class Job(models.Model):
-    """A piece of work. ``script`` names what its planner proposes, see ``agentops.chaos.scripts``.
+class Fed(models.Model):
+    """A piece of work that was put before the role that is drilled, under the id that its session has as its subject.
 
     ``by_hand``: no intake takes it, a person starts the session.
     """
@@ -17,8 +17,35 @@ class Job(models.Model):
     ref = models.CharField(primary_key=True, max_length=40)
     tenant_id = models.UUIDField()
     script = models.CharField(max_length=40)
-    taken = models.BooleanField(default=False)
     by_hand = models.BooleanField(default=False)
+
+    class Meta:
+        app_label = "chaos"
+
+    def __str__(self) -> str:
+        return f"{self.ref}: {self.script}"
+
+
+class Attempt(models.Model):
+    """How often something was tried, by all workers together."""
+
+    key = models.CharField(primary_key=True, max_length=200)
+    count = models.IntegerField()
+
+    class Meta:
+        app_label = "chaos"
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.count}"
+
+
+class Job(models.Model):
+    """A piece of work of the drill's own role. ``script`` names what its planner proposes."""
+
+    ref = models.CharField(primary_key=True, max_length=40)
+    tenant_id = models.UUIDField()
+    script = models.CharField(max_length=40)
+    taken = models.BooleanField(default=False)
 
     class Meta:
         app_label = "chaos"

@@ -5,10 +5,9 @@ from contextlib import suppress
 from django.db import connection
 
 from agentops.agents.models import Agent
-from agentops.chaos import client
+from agentops.chaos.drilled import SPEC
 from agentops.chaos.gate import PERSON
-from agentops.chaos.models import Job
-from agentops.chaos.role import action_of
+from agentops.chaos.queries import unbegun
 from agentops.gateway.breaker import BreakerState
 from agentops.gateway.breakers import NothingToReset, reset_breaker
 from agentops.gateway.models import Breaker
@@ -29,17 +28,13 @@ def begin_by_hand(limit: int) -> int:
         if not cursor.fetchone()[0]:
             return 0
         try:
-            return sum(_begin(job) for job in Job.objects.filter(by_hand=True, taken=False).order_by("ref")[:limit])
+            pieces = list(unbegun().filter(by_hand=True).order_by("ref")[:limit])
+            for piece in pieces:
+                agent = Agent.objects.get(tenant_id=piece.tenant_id)
+                start_session(agent=agent, subject_id=piece.ref, actor=PERSON)
+            return len(pieces)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_AT_THE_DESK])
-
-
-def _begin(job: Job) -> bool:
-    begun = Session.objects.filter(tenant_id=job.tenant_id, subject_id=job.ref).exists()
-    if not begun:
-        start_session(agent=Agent.objects.get(tenant_id=job.tenant_id), subject_id=job.ref, actor=PERSON)
-    Job.objects.filter(pk=job.pk).update(taken=True)
-    return not begun
 
 
 def settle_unknown(limit: int) -> int:
@@ -54,15 +49,15 @@ def _settle(call: Invocation) -> bool:
             ask_again(invocation_id=call.pk, actor=PERSON)
         else:
             subject = Session.objects.values_list("subject_id", flat=True).get(pk=call.session_id)
-            seen = client.was_made(*action_of(call.tool, call.arguments, subject))
-            evidence = "The vendor's log has it." if seen else "The vendor's log does not have it."
+            seen = SPEC.made(SPEC.action(call.tool, call.arguments, subject))
+            evidence = "The other side's log has it." if seen else "The other side's log does not have it."
             settle_by_person(invocation_id=call.pk, actor=PERSON, happened=seen, evidence=evidence)
         return True
     return False
 
 
 def hurry() -> None:
-    """Close breakers that are open, as an operator does who knows that the vendor is there, and wake who sleeps."""
+    """Close breakers that are open, as an operator does who knows that the other side is there, and wake who sleeps."""
     for breaker_id in Breaker.objects.filter(state=BreakerState.OPEN).values_list("pk", flat=True):
         with suppress(NothingToReset):
             reset_breaker(breaker_id=breaker_id, actor=PERSON)

@@ -16,9 +16,10 @@ class Report:
     """What a drill found. ``by_point`` has kills and reached ones.
 
     ``stopped`` of them stood still past their lease first. ``deaths`` are workers that ended by themselves.
-    ``unknown`` are the calls left for people to find out about.
+    ``unknown`` are the calls left for people to find out about. ``actions`` counts the effects by what they did.
     """
 
+    role: str
     seed: int
     by_point: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
     deaths: int = 0
@@ -28,6 +29,7 @@ class Report:
     mismatches: list[str] = field(default_factory=list)
     sessions: int = 0
     effects: int = 0
+    actions: dict[str, int] = field(default_factory=dict)
     unknown: int = 0
     seconds: float = 0.0
 
@@ -54,6 +56,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """Return the figures."""
         return {
+            "role": self.role,
             "kills": self.kills,
             "reached": self.reached,
             "reached_share": round(self.share, 4),
@@ -65,6 +68,7 @@ class Report:
             "deaths": self.deaths,
             "sessions": self.sessions,
             "effects": self.effects,
+            "actions": dict(sorted(self.actions.items())),
             "unknown": self.unknown,
             "seed": self.seed,
             "seconds": round(self.seconds, 1),
@@ -73,9 +77,10 @@ class Report:
     def as_text(self) -> str:
         """Return the figures for a person, one a line."""
         figures = self.as_json()
-        points = figures.pop("by_point")
+        points, actions = figures.pop("by_point"), figures.pop("actions")
         lines = [f"{name}: {value}" for name, value in figures.items()]
         lines += [f"  {point}: {reached} of {kills}" for point, (kills, reached) in points.items()]
+        lines += [f"  {action}: {count}" for action, count in actions.items()]
         return "".join(f"{line}\n" for line in lines)
 
     def words(self) -> Iterator[str]:

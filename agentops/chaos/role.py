@@ -1,14 +1,16 @@
-"""The drill's role: a read, writes whose vendor knows idempotency keys, and one whose vendor does not."""
+"""The drill's own role: a read, writes whose vendor knows idempotency keys, and one whose vendor does not."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from agentops.chaos import client
+from agentops.chaos import client, vendor
 from agentops.chaos.models import Job
-from agentops.chaos.scripts import ASKED_ABOVE, SCRIPTS
+from agentops.chaos.scripts import ASKED_ABOVE, SCRIPTS, edited, scripts_for, verdict_on
 from agentops.kernel.money import Money
+from agentops.registry.drill import Action, DrillSpec, Effect, Piece
 from agentops.registry.flow import Argument, Flow, Intent, Kind
 from agentops.registry.planner import (
     Answer,
@@ -82,7 +84,7 @@ def account_of(job: str) -> str:
     return f"a-{job}"
 
 
-def action_of(tool: str, arguments: Mapping[str, Any], job: str) -> tuple[str, str]:
+def action_of(tool: str, arguments: Mapping[str, Any], job: str) -> Action:
     """Return what the vendor knows a call as: the action and the reference that stand in its log."""
     return tool, f"{job}.end" if tool == HAND_OVER else arguments["ref"]
 
@@ -210,7 +212,7 @@ def _load(tenant: UUID, ref: str) -> Subject | None:
 
 
 def _take(tenant: UUID, limit: int) -> list[Subject]:
-    waiting = Job.objects.select_for_update(skip_locked=True).filter(tenant_id=tenant, taken=False, by_hand=False)
+    waiting = Job.objects.select_for_update(skip_locked=True).filter(tenant_id=tenant, taken=False)
     jobs = list(waiting.order_by("ref")[:limit])
     Job.objects.filter(pk__in=[job.pk for job in jobs]).update(taken=True)
     return [_subject(job) for job in jobs]
@@ -221,7 +223,7 @@ def _open(tenant: UUID, intake: Intake) -> str:
 
 
 def _waiting(tenant: UUID, limit: int) -> list[Subject]:
-    waiting = Job.objects.filter(tenant_id=tenant, taken=False, by_hand=False).order_by("ref")
+    waiting = Job.objects.filter(tenant_id=tenant, taken=False).order_by("ref")
     return [_subject(job) for job in waiting[:limit]]
 
 
@@ -229,6 +231,47 @@ def _subject(job: Job) -> Subject:
     received = datetime(2026, 1, 1, tzinfo=UTC)
     return Subject(KIND, job.ref, f"Job {job.ref}", job.script, "drill@example.com", f"c-{job.ref}", received)
 
+
+def _feed(pieces: Sequence[Piece]) -> None:
+    Job.objects.bulk_create(
+        Job(ref=one.ref, tenant_id=one.tenant_id, script=one.script, taken=one.by_hand) for one in pieces
+    )
+
+
+def _effects() -> list[Effect]:
+    made = client.books(patience=30)["effects"]
+    return [Effect((one["action"], one["ref"]), one["key"], one["minor"]) for one in made]
+
+
+def _faults(tenants: Sequence[UUID]) -> list[str]:
+    """Return the accounts of which the vendor's balance is not what its log adds up to."""
+    told = client.books(patience=30)
+    moved: Counter[str] = Counter()
+    for effect in told["effects"]:
+        moved[effect["account"]] += vendor.SIGNS.get(effect["action"], 0) * effect["minor"]
+    return [
+        f"the vendor's balance of {account} is not what its log adds up to"
+        for account, balance in told["balances"].items()
+        if balance != vendor.OPENING_MINOR + moved[account]
+    ]
+
+
+DRILL = DrillSpec(
+    planner=ScriptPlanner,
+    processes=(ORDER,),
+    way=lambda tool, _: tool,
+    scripts_for=scripts_for,
+    prepare=lambda _: None,
+    feed=_feed,
+    verdict=verdict_on,
+    edited=edited,
+    action=action_of,
+    effects=_effects,
+    made=lambda action: client.was_made(*action),
+    faults=_faults,
+    serving=vendor.serving,
+    connect=client.connect,
+)
 
 ROLE = RoleSpec(
     name="drill",
@@ -268,4 +311,5 @@ ROLE = RoleSpec(
     owner_of=lambda _tenant, _kind, record: f"c-{record.removeprefix('a-')}",
     fallback=lambda _: (HAND_OVER, _HANDED_OVER),
     intents=(Intent(_FLOW.capability),),
+    drill=DRILL,
 )

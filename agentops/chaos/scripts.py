@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentops.kernel.crashpoints import CrashPoint
+from agentops.registry.drill import Verdict
 
 ASKED_ABOVE = 2_500
 REJECTED = 6_666
@@ -19,13 +20,22 @@ CHANGED_TO = 2_700
 """What the person makes of an amount that they edit. It still asks."""
 
 
-def verdict_on(arguments: Mapping[str, Any]) -> str:
-    """Return what the person does about a call, "" when nobody will look at it.
+_SAID = {
+    REJECTED: Verdict.REJECTED,
+    IGNORED: Verdict.IGNORED,
+    ASKED_ABOUT: Verdict.ASKED,
+    EDITED: Verdict.EDITED,
+}
 
-    ``approved``, ``rejected``, ``asked``: asks the agent first and approves after its answer, ``edited``: changes it.
-    """
-    said = {REJECTED: "rejected", IGNORED: "", ASKED_ABOUT: "asked", EDITED: "edited"}
-    return said.get(arguments.get("minor", 0), "approved")
+
+def verdict_on(tool: str, arguments: Mapping[str, Any]) -> Verdict:
+    """Return what the person does about a call, which its amount says."""
+    return _SAID.get(arguments.get("minor", 0), Verdict.APPROVED)
+
+
+def edited(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the person makes of a call that they change."""
+    return {**arguments, "minor": CHANGED_TO}
 
 
 @dataclass(frozen=True)
@@ -117,17 +127,6 @@ REACHED_BY: Mapping[CrashPoint, tuple[str, ...]] = {
     _P.UNDO_RETURNED: _TAKES_BACK,
     _P.UNDO_RECORDED: _TAKES_BACK,
 }
-SCARCE = frozenset(
-    {
-        _P.QUESTION_ANSWERED,
-        _P.ANSWER_COMMITTING,
-        _P.RECOVERY_ASKED,
-        _P.SWEEP_RECLAIMING,
-        _P.SWEEP_WAKING,
-        _P.WOKEN_AFTER_APPROVAL,
-    }
-)
-"""Points that a worker cannot be sure to pass twice: others do what leads there as well."""
 
 
 def scripts_for(point: CrashPoint) -> tuple[str, ...]:

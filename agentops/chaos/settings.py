@@ -1,13 +1,19 @@
-"""Settings of the drill and its workers: the drill's own role, people and vendor, and a scratch database.
+"""Settings of the drill and its workers: the role that is drilled, the drill's person, and a scratch database.
 
 ``agentops.chaos.site`` makes the database and tells worker processes its name by AGENTOPS_TEST_DATABASE.
+CHAOS_ROLE names the role.
 """
 
+import os
+
 from agentops.settings.test import *  # noqa: F403
-from agentops.settings.test import INSTALLED_APPS, LOGGING
+from agentops.settings.test import INSTALLED_APPS, LOGGING, ROLES
 
 INSTALLED_APPS = [*INSTALLED_APPS, "agentops.chaos"]
-ROLES = ["agentops.chaos.role.ROLE"]
+# Roles that can be drilled; the one that is stands in place of all others, as its drill needs it.
+DRILL_ROLES = ["agentops.chaos.role.ROLE", *ROLES]
+DRILLED = os.environ.get("CHAOS_ROLE", "drill")
+ROLES = ["agentops.chaos.drilled.ROLE"]
 APPROVAL_GATE = "agentops.chaos.gate.Gate"
 
 # A killed worker's session goes on as soon as a living one can be told from it.

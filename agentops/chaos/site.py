@@ -1,4 +1,4 @@
-"""What a drill needs around it: a scratch database, a vendor, tenants with the drill's agent, and worker processes."""
+"""What a drill needs around it: a scratch database, the system of record, tenants with an agent, and workers."""
 
 import multiprocessing
 import os
@@ -10,27 +10,27 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
 import psycopg
-from django.db import connection
+from django.db import connection, transaction
 from psycopg import sql
 
-from agentops.chaos import client, vendor, worker
-from agentops.chaos.role import ROLE
+from agentops.chaos import worker
+from agentops.chaos.drilled import ROLE, SPEC
 from agentops.chaos.worker import Order
 from agentops.runtime.operations import employ_agent
 from agentops.tenancy.models import Tenant
 
 TENANTS = 3
-"""Several, because a breaker is a tenant's: the vendor's faults hit one now and then, and not all work at once."""
+"""Several, because a breaker is a tenant's: faults hit one now and then, and not all work at once."""
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["agentops.chaos.warm"])
 
 
 @dataclass(frozen=True)
 class Site:
-    """The tenants whose work is done, and where the vendor listens."""
+    """The tenants whose work is done, and where the system of record listens."""
 
     tenants: tuple[Tenant, ...]
-    vendor_port: int
+    address: str
 
 
 @dataclass
@@ -62,14 +62,16 @@ class Running:
 @contextmanager
 def site() -> Iterator[Site]:
     """Make everything, and leave nothing behind."""
-    with _scratch_database(), _vendor() as port:
-        client.connect(port)
+    with _scratch_database(), SPEC.serving() as address:
+        SPEC.connect(address)
         tenants = tuple(_tenant(f"drill-{number}") for number in range(TENANTS))
-        yield Site(tenants, port)
+        yield Site(tenants, address)
 
 
+@transaction.atomic
 def _tenant(slug: str) -> Tenant:
     tenant = Tenant.objects.create(slug=slug, name=slug)
+    SPEC.prepare(tenant.pk)
     employ_agent(tenant_id=tenant.pk, role=ROLE, name="Drill", actor="drill")
     return tenant
 
@@ -81,19 +83,6 @@ def start_worker(order: Order) -> Running:
     process.start()
     tells.close()
     return Running(process, hears)
-
-
-@contextmanager
-def _vendor() -> Iterator[int]:
-    hears, tells = _context.Pipe(duplex=False)
-    process = _context.Process(target=vendor.serve, args=(tells,), daemon=True)
-    process.start()
-    tells.close()
-    try:
-        yield int(hears.recv())
-    finally:
-        process.kill()
-        process.join()
 
 
 @contextmanager

@@ -9,9 +9,12 @@ effect it makes. A call may carry words, one for each time it is made, that tell
 """
 
 import json
+import multiprocessing
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
@@ -103,6 +106,21 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
         except OSError:
             self.close_connection = True  # nobody waits for the answer any more
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Run it in a process of its own, and give its port."""
+    context = multiprocessing.get_context("forkserver")
+    hears, tells = context.Pipe(duplex=False)
+    process = context.Process(target=serve, args=(tells,), daemon=True)
+    process.start()
+    tells.close()
+    try:
+        yield str(hears.recv())
+    finally:
+        process.kill()
+        process.join()
 
 
 def serve(told: Connection) -> None:

@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 
 from django.db import Error, connection
 
-from agentops.chaos import client
+from agentops.chaos.drilled import SPEC
 from agentops.chaos.gate import decide_waiting
 from agentops.chaos.person import begin_by_hand, settle_unknown
 from agentops.embedded.errors import EmbeddedPostgresError
@@ -29,12 +29,12 @@ _SELDOM_S = 0.8
 
 @dataclass(frozen=True)
 class Order:
-    """Where the vendor listens, and at the how many-eth reach of which point to die (None: never).
+    """Where the system of record listens, and at the how many-eth reach of which point to die (None: never).
 
     ``stops``: it does not die there but stands still, until somebody lets it go on.
     """
 
-    vendor_port: int
+    address: str
     seed: int
     point: CrashPoint | None = None
     nth: int = 1
@@ -43,7 +43,7 @@ class Order:
 
 def work(order: Order, told: Connection) -> None:
     """Run in a process of its own until it is killed; says on ``told`` when it gets to its point."""
-    client.connect(order.vendor_port)
+    SPEC.connect(order.address)
     # Nobody listens for a ring here: the workers look all the time.
     doorbell.ring = _unheard
     random.seed(order.seed)

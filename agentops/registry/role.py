@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from agentops.registry.drill import DrillSpec
 from agentops.registry.flow import Intent
 from agentops.registry.planner import Planner, Subject
 from agentops.registry.process import ProcessSpec
@@ -105,6 +106,7 @@ class RoleSpec:
     ``webhooks`` are the senders that may tell it something, ``schedules`` what it has to do by the calendar.
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
+    ``drill`` is how the fault drill works the role, None when it cannot.
 
     ``rules`` come into the rule set of a tenant that employs its first agent of the role: rules about the role's own
     tools and queues, which the tenant edits from then on. Their ids begin with the role's name.
@@ -138,6 +140,7 @@ class RoleSpec:
     rules: tuple[Rule, ...] = ()
     screens: Screens | None = None
     reconcile: Callable[[UUID, datetime, datetime], Reconciliation] | None = None
+    drill: DrillSpec | None = None
     version: int = 1
     continues: frozenset[int] = frozenset()
 

@@ -1,4 +1,4 @@
-"""``manage.py chaos``: kill workers at every crash point, and compare books, ledger and the vendor's own log."""
+"""``manage.py chaos``: kill workers of a role at every crash point, and compare books, ledger and effects."""
 
 import os
 import sys
@@ -6,7 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from agentops.registry.roles import all_roles
+
 SETTINGS = "agentops.chaos.settings"
+OWN = "drill"
 
 
 class Command(BaseCommand):
@@ -17,6 +20,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""
+        roles = [OWN, *(role.name for role in all_roles() if role.drill is not None)]
+        parser.add_argument("--role", default=OWN, choices=roles, help="whose work it is (default: the drill's own)")
         parser.add_argument("--kills", type=int, default=100, help="how many workers are killed (default 100)")
         parser.add_argument("--seed", type=int, help="repeats the choices of an earlier drill")
         parser.add_argument("--json", action="store_true", help="print one JSON object only")
@@ -28,5 +33,6 @@ class Command(BaseCommand):
             command += ["--seed", str(options["seed"])]
         if options["json"]:
             command.append("--json")
+        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": SETTINGS, "CHAOS_ROLE": options["role"]}
         # This process becomes the drill, so that a signal reaches whoever has to clean up.
-        os.execve(sys.executable, command, {**os.environ, "DJANGO_SETTINGS_MODULE": SETTINGS})  # noqa: S606 - our own interpreter
+        os.execve(sys.executable, command, environment)  # noqa: S606 - our own interpreter
