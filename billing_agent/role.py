@@ -6,6 +6,7 @@ from typing import Any
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.role import RoleSpec
 from billing_agent.connectors import disputed, owner_of
+from billing_agent.drill import DRILL
 from billing_agent.hooks import WEBHOOKS
 from billing_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from billing_agent.playbook import Playbook
@@ -57,4 +58,5 @@ ROLE = RoleSpec(
     rules=RULES,
     screens=SCREENS,
     reconcile=reconcile,
+    drill=DRILL,
 )

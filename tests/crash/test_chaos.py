@@ -19,13 +19,31 @@ from agentops.kernel.crashpoints import CrashPoint
 ROOT = Path(__file__).parents[2]
 KILLS = 300
 PATIENCE = 900
+ACTIONS = {
+    "drill": {"note", "pay", "take_back", "post", "reserve", "release", "charge", "credit", "ship", "hand_over"},
+    "billing": {
+        *(
+            "ApplyCredit",
+            "ReverseCredit",
+            "RetryCharge",
+            "RefundCharge",
+            "GenerateInvoice",
+            "VoidInvoice",
+            "WriteOffInvoice",
+        ),
+        *("ChangePlan", "DropPlanChange", "PauseSubscription", "ResumeSubscription", "CancelSubscription"),
+        *("WriteMail", "CloseCase", "EscalateCase"),
+    },
+}
+"""What a drill must have made the system of record do, by role."""
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nothing_is_lost_or_made_twice_wherever_a_worker_dies() -> None:
+@pytest.mark.parametrize("role", ACTIONS)
+def test_nothing_is_lost_or_made_twice_wherever_a_worker_dies(role: str) -> None:
     seed = int(os.environ.get("CRASH_SEED", random.randrange(10**9)))
     drill = subprocess.Popen(
-        [sys.executable, "manage.py", "chaos", "--kills", str(KILLS), "--seed", str(seed), "--json"],
+        [sys.executable, "manage.py", "chaos", "--role", role, "--kills", str(KILLS), "--seed", str(seed), "--json"],
         cwd=ROOT,
         env={name: value for name, value in os.environ.items() if name != "AGENTOPS_TEST_DATABASE"},
         stdout=subprocess.PIPE,
@@ -42,12 +60,13 @@ def test_nothing_is_lost_or_made_twice_wherever_a_worker_dies() -> None:
     report = json.loads(out)
     wrong = {name: report[name] for name in ("lost", "duplicated", "mismatches", "deaths")}
     assert wrong == {"lost": 0, "duplicated": 0, "mismatches": 0, "deaths": 0}, note
-    assert (report["kills"], report["seed"]) == (KILLS, seed)
+    assert (report["role"], report["kills"], report["seed"]) == (role, KILLS, seed)
     assert report["reached_share"] >= 0.9, note
     assert set(report["by_point"]) == {point.value for point in CrashPoint}
     assert [point for point, (_, reached) in report["by_point"].items() if not reached] == [], note
     assert min(report["effects"], report["sessions"]) > KILLS, note
     assert report["stopped"] > 0, note
+    assert ACTIONS[role] - report["actions"].keys() == set(), note
     assert f"chaos_{drill.pid}" not in databases()
 
 

@@ -12,8 +12,8 @@ from agentops.kernel.money import BadMoney, Money
 from agentops.registry.tool import ToolFailure
 from billing_agent.connectors.effect import invalid
 
-NONE = frozenset("BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split())
-THREE = frozenset("BHD JOD KWD OMR TND".split())
+NONE = frozenset(["BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA", "PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"])
+THREE = frozenset(["BHD", "JOD", "KWD", "OMR", "TND"])
 
 
 def to_stripe(money: Money) -> int:
