@@ -16,7 +16,7 @@ from agentops.tenancy.record_admin import ReadInline, RecordAdmin
 from billing_agent import models
 from billing_agent.connectors.disputing import close_dispute, open_dispute, told_of
 from billing_agent.connectors.records import DisputeStatus
-from billing_agent.forms import DisputeForm
+from billing_agent.forms import ClosedPeriodForm, DisputeForm
 
 
 class MethodInline(ReadInline):
@@ -207,6 +207,10 @@ class ClosedPeriodAdmin(RecordAdmin):
     by_hand = True
     fields = ("tenant", "through")
     list_display = ("through", "closed_by", "closed_at")
+
+    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
+        """Return the form of a day that is over."""
+        return super().get_form(request, obj, change, **{"form": ClosedPeriodForm, **kwargs})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Save, with who closed the books and when."""

@@ -1,5 +1,6 @@
 """Forms of the billing system's staff screens."""
 
+from datetime import date
 from typing import Any
 
 from django import forms
@@ -50,3 +51,14 @@ class DisputeForm(forms.ModelForm):  # type: ignore[type-arg]  # generic at run 
         except ToolFailure as failure:
             raise forms.ValidationError(failure.message) from failure
         return {**given, "told": told}
+
+
+class ClosedPeriodForm(forms.ModelForm):  # type: ignore[type-arg]  # as above
+    """Books are closed through a day that is over, so that nothing of today is refused."""
+
+    def clean_through(self) -> date:
+        """Refuse a day that is not over in UTC, as the books are dated."""
+        through: date = self.cleaned_data["through"]
+        if through >= utcnow().date():
+            raise forms.ValidationError("That day is not over yet.")
+        return through

@@ -1,5 +1,7 @@
 """What the rules ask of the records before anything else. Pure; each raises ToolFailure."""
 
+from datetime import date
+
 from agentops.kernel.canonical import MAX_INTEGER
 from agentops.kernel.money import Money
 from billing_agent.connectors.effect import Snapshot, conflict, invalid, missing, nobody
@@ -53,6 +55,12 @@ def require_amount(amount: Money, currency: str, owner: str) -> None:
         raise invalid("The amount must be more than nothing.", "amount_minor")
     if amount.minor > MAX_INTEGER:
         raise invalid("The amount is larger than any that is booked here.", "amount_minor")
+
+
+def require_open_books(closed_through: date | None, on: date) -> None:
+    """Raise CONFLICT when the books of the day of an entry are closed."""
+    if closed_through is not None and on <= closed_through:
+        raise conflict(f"The books are closed through {closed_through}, so nothing is booked on {on}.")
 
 
 def target_of(customer: Customer) -> str:

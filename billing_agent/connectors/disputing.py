@@ -14,6 +14,7 @@ from agentops.registry.once import Call
 from billing_agent import models
 from billing_agent.connectors import reading
 from billing_agent.connectors.applying import post
+from billing_agent.connectors.checks import require_open_books
 from billing_agent.connectors.dispute_rules import Step, Told, plan_told
 from billing_agent.connectors.effect import conflict, invalid, missing
 from billing_agent.connectors.records import OPEN_DISPUTES, Dispute, DisputeStatus
@@ -78,6 +79,8 @@ def _keep(tenant_id: UUID, told: Told, now: datetime) -> Kept:
         row = models.Dispute.objects.filter(tenant_id=tenant_id, ref=told.ref).select_related("charge").first()
         known = None if row is None else reading.dispute_record(row, row.charge.ref)
         step = plan_told(reading.charge_record(charge), known, told)
+        if step.entries:
+            require_open_books(reading.closed_through(tenant_id), now.date())
         if step.fields:
             row = _write(tenant_id, charge, row, told, step)
             post(Call(tenant_id, f"dispute:{told.ref}", now), charge.customer.ref, step.entries)

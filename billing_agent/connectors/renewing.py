@@ -20,6 +20,7 @@ from agentops.registry.tool import ToolFailure
 from billing_agent import models
 from billing_agent.connectors import reading
 from billing_agent.connectors.applying import Rows, apply
+from billing_agent.connectors.checks import require_open_books
 from billing_agent.connectors.claims import ONCE, record_result
 from billing_agent.connectors.dunning import UNTRIED, left_to_people, tell_people
 from billing_agent.connectors.effect import Effect, Snapshot
@@ -88,7 +89,10 @@ def _go_on(tenant_id: UUID, now: datetime, customer_ref: str, ref: str, key: str
     def next_effect(snapshot: Snapshot, rows: Rows) -> Effect | None:
         if rows.subscription is None or _due_key(rows.subscription, now) != key:
             return None
-        return plan_due(snapshot)
+        effect = plan_due(snapshot)
+        if effect is not None and effect.entries:
+            require_open_books(snapshot.closed_through, now.date())
+        return effect
 
     named = Named(subscription=ref, bills=True)
     return _carry_out(Call(tenant_id, key, now), customer_ref, named, next_effect)

@@ -11,6 +11,7 @@ from billing_agent.connectors import (
     plan_change_rules,
     subscription_rules,
 )
+from billing_agent.connectors.checks import require_open_books
 from billing_agent.connectors.effect import Effect, Snapshot
 from billing_agent.connectors.port import (
     ApplyCredit,
@@ -36,8 +37,18 @@ from billing_agent.connectors.port import (
 )
 
 
-def plan(snapshot: Snapshot, write: Write) -> Effect:  # noqa: C901, PLR0912 - one line a kind of write
-    """Return what ``write`` comes to on the records of ``snapshot``. Raises ToolFailure when it is refused."""
+def plan(snapshot: Snapshot, write: Write) -> Effect:
+    """Return what ``write`` comes to on the records of ``snapshot``.
+
+    Raises ToolFailure when it is refused, CONFLICT for an entry in books that are closed.
+    """
+    effect = _planned(snapshot, write)
+    if effect.entries:
+        require_open_books(snapshot.closed_through, snapshot.now.date())
+    return effect
+
+
+def _planned(snapshot: Snapshot, write: Write) -> Effect:  # noqa: C901, PLR0912 - one line a kind of write
     match write:
         case ApplyCredit():
             return credit_rules.plan_credit(snapshot, write)

@@ -9,8 +9,9 @@ from typing import Any
 from agentops.kernel.money import Money
 from billing_agent.connectors.charge_rules import plan_refund, plan_retry
 from billing_agent.connectors.credit_rules import plan_credit, plan_reversal
+from billing_agent.connectors.dispute_rules import Told, plan_told
 from billing_agent.connectors.effect import Effect, NewCharge, NewCredit, NewInvoice, NewRefund, Posted, Snapshot
-from billing_agent.connectors.invoice_rules import plan_invoice, plan_void
+from billing_agent.connectors.invoice_rules import plan_invoice, plan_void, plan_write_off
 from billing_agent.connectors.port import (
     ApplyCredit,
     GenerateInvoice,
@@ -19,8 +20,8 @@ from billing_agent.connectors.port import (
     RetryCharge,
     ReverseCredit,
     VoidInvoice,
+    WriteOffInvoice,
 )
-from billing_agent.connectors.posting import Account, EntryKind, posted
 from billing_agent.connectors.records import (
     OPEN_DISPUTES,
     Charge,
@@ -42,8 +43,9 @@ PLANS: dict[type, Callable[[Snapshot, Any], Effect]] = {
     RefundCharge: plan_refund,
     GenerateInvoice: plan_invoice,
     VoidInvoice: plan_void,
+    WriteOffInvoice: plan_write_off,
 }
-CLOSED = frozenset({InvoiceStatus.PAID, InvoiceStatus.VOID})
+CLOSED = frozenset({InvoiceStatus.PAID, InvoiceStatus.VOID, InvoiceStatus.UNCOLLECTIBLE})
 HELD = OPEN_DISPUTES | {DisputeStatus.LOST}
 
 
@@ -153,29 +155,35 @@ class Books:
     def dispute(self, charge_ref: str) -> None:
         """Let the customer's bank take back what is left of a charge."""
         charge = self.charges[charge_ref]
-        waits, ref = DisputeStatus.NEEDS_RESPONSE, f"dp_{charge_ref}"
-        made = Dispute(ref, charge_ref, charge.refundable, "fraudulent", waits, self.now, None)
-        if made.amount.minor:
+        if charge.refundable.minor:
+            ref = f"dp_{charge_ref}_{len(charge.disputes)}"
+            waits = DisputeStatus.NEEDS_RESPONSE
+            told = Told(ref, charge_ref, charge.refundable, "fraudulent", waits, self.now, self.now)
+            self._hear(told, None)
+            made = Dispute(ref, charge_ref, told.amount, told.reason, waits, self.now, None, self.now)
             self.charges[charge_ref] = replace(charge, disputes=(*charge.disputes, made))
-            self._book(EntryKind.DISPUTE, made, {Account.DISPUTED: made.amount.minor, Account.CASH: -made.amount.minor})
 
     def decide(self, charge_ref: str, status: DisputeStatus) -> None:
-        """Let the bank decide the disputes of a charge that are open: WON or LOST."""
+        """Let the bank decide the disputes of a charge that are open: WON or LOST. It says so twice."""
         charge = self.charges[charge_ref]
         for dispute in charge.disputes:
+            told = Told(dispute.ref, charge_ref, dispute.amount, dispute.reason, status, dispute.opened_at, self.now)
             if dispute.status in OPEN_DISPUTES:
-                minor = dispute.amount.minor
-                won = status is DisputeStatus.WON
-                kind = EntryKind.DISPUTE_WON if won else EntryKind.DISPUTE_LOST
-                to = Account.CASH if won else Account.WRITTEN_OFF
-                self._book(kind, dispute, {to: minor, Account.DISPUTED: -minor})
+                self._hear(told, dispute)
+                assert not plan_told(charge, replace(dispute, status=status), told).fields
         decided = tuple(
             replace(each, status=status) if each.status in OPEN_DISPUTES else each for each in charge.disputes
         )
         self.charges[charge_ref] = replace(charge, disputes=decided)
 
-    def _book(self, kind: EntryKind, dispute: Dispute, postings: dict[Account, int]) -> None:
-        self.entries += posted(kind, dispute.amount.currency, dispute.ref, postings)
+    def _hear(self, told: Told, known: Dispute | None) -> None:
+        self.entries += plan_told(self.charges[told.charge_ref], known, told).entries
+
+    def grow_old(self, invoice_ref: str) -> None:
+        """Let the day pass on which an open invoice should have been paid."""
+        invoice = self.invoices[invoice_ref]
+        if invoice.status is InvoiceStatus.OPEN:
+            self.invoices[invoice_ref] = replace(invoice, due_at=self.now)
 
     @property
     def balances(self) -> dict[str, int]:

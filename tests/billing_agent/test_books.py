@@ -21,14 +21,18 @@ from billing_agent.connectors.port import (
     RetryCharge,
     ReverseCredit,
     VoidInvoice,
+    WriteOffInvoice,
 )
 from billing_agent.connectors.posting import Account, EntryKind, posted
 from billing_agent.connectors.records import ChargeStatus, Customer, DisputeStatus, InvoiceStatus
 from tests.billing_agent.books import CLOSED, PLANS, Books
 from tests.billing_agent.examples import ADA, BANK, EXEMPT, IN_JAPAN, VISA, usd
 
-WRITES = ("bill", "bill", "credit", "credit", "reverse", "charge", "charge", "decline", "refund", "too much", "void")
-EVENTS = ("dispute", "won", "lost", "close the books")
+WRITES = (
+    *("bill", "bill", "credit", "credit", "reverse", "charge", "charge", "decline", "refund", "too much", "void"),
+    "write off",
+)
+EVENTS = ("dispute", "won", "lost", "close the books", "time passes")
 DECLINES = ("insufficient_funds", "lost_or_stolen", "do_not_honor")
 
 
@@ -89,6 +93,8 @@ def write_of(books: Books, step: Step) -> MoneyWrite:
             elif charge is not None and step.whole:
                 amount = charge.refundable
             return RefundCharge(charge_ref, amount, "Billed twice")
+        case "write off":
+            return WriteOffInvoice(invoice_ref, "Nobody is there any more")
         case _:
             return VoidInvoice(invoice_ref, "Wrong account")
 
@@ -98,6 +104,9 @@ def happen(books: Books, step: Step) -> None:
     charge_ref = chosen(books.charges, step)
     if step.kind == "close the books":
         books.closed_through = books.now.date() - timedelta(days=1)
+    elif step.kind == "time passes":
+        if books.invoices:
+            books.grow_old(chosen(books.invoices, step))
     elif charge_ref in books.charges:
         if step.kind == "dispute":
             books.dispute(charge_ref)

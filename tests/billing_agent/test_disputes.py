@@ -226,10 +226,12 @@ def test_the_database_refuses_another_end_of_a_dispute(desk: Desk) -> None:
         models.Dispute.objects.update(status="won", closed_at=datetime(2027, 1, 1, tzinfo=UTC))
 
 
-def test_the_database_books_nothing_in_closed_books(desk: Desk) -> None:
+def test_nothing_is_booked_in_closed_books(desk: Desk) -> None:
     models.ClosedPeriod.objects.create(tenant=desk.tenant, through=NOW.date(), closed_by="alice", closed_at=NOW)
-    with pytest.raises(DatabaseError, match="nothing is booked in closed books"), transaction.atomic():
+    with pytest.raises(ToolFailure, match="The books are closed through 2026-11-11, so nothing is booked on"):
         open_dispute(desk.tenant.id, told(desk.charge(), 100), NOW)
+    with pytest.raises(DatabaseError, match="nothing is booked in closed books"), transaction.atomic():
+        models.Entry.objects.create(tenant=desk.tenant, kind="opening", currency="USD", customer_ref="dana", at=NOW)
     open_dispute(desk.tenant.id, told(desk.charge(), 100), NOW + timedelta(days=1))
     with pytest.raises(DatabaseError, match="Cannot update or delete"), transaction.atomic():
         models.ClosedPeriod.objects.all().delete()

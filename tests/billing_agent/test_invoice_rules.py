@@ -11,9 +11,9 @@ from agentops.kernel.errors import FailureKind
 from agentops.registry.preview_parts import Amount
 from agentops.registry.tool import Change
 from billing_agent.connectors.effect import NewCredit, NewInvoice, Posted, Snapshot
-from billing_agent.connectors.invoice_rules import plan_invoice, plan_void
+from billing_agent.connectors.invoice_rules import plan_invoice, plan_void, plan_write_off
 from billing_agent.connectors.issuing import issued, taxed_line
-from billing_agent.connectors.port import GenerateInvoice, Item, VoidInvoice
+from billing_agent.connectors.port import GenerateInvoice, Item, VoidInvoice, WriteOffInvoice
 from billing_agent.connectors.records import InvoiceStatus, Line
 from tests.billing_agent.examples import ADA, EXEMPT, GONE, IN_JAPAN, NOW, PAID, make_credit, make_invoice, refused, usd
 
@@ -256,3 +256,59 @@ def test_what_was_issued_after_the_books_were_closed_is_voided() -> None:
 )
 def test_a_void_is_refused(invoice: Any, kind: str, words: str) -> None:
     assert refused(plan_void, snapshot(invoice=invoice), VOID) == (FailureKind(kind), words, "invoice_id")
+
+
+# Invoices that are given up
+
+GIVE_UP = WriteOffInvoice("in_1", "The company was dissolved")
+
+
+def test_what_is_left_of_an_invoice_is_written_off_and_what_was_paid_stays() -> None:
+    late = make_invoice(paid_minor=1_900, attempts=4, next_attempt_at=NOW)
+    effect = plan_write_off(snapshot(invoice=late), GIVE_UP)
+    assert effect.preview.effect == "Write off $100.00 of invoice INV-000001 of Ada Moreau"
+    assert effect.preview.money == usd(10_000)
+    assert effect.preview.parts == (
+        Amount("Written off", 10_000, "USD", (("Left to pay on invoice INV-000001", 10_000, 0),)),
+    )
+    assert effect.invoice == {"status": "uncollectible", "closed_at": NOW, "next_attempt_at": None}
+    assert effect.entries == (
+        Posted("write_off", "USD", "in_1", {"written_off": 10_000, "receivable": -10_000}, "The company was dissolved"),
+    )
+    assert effect.result == {
+        "invoice_id": "in_1",
+        "status": "uncollectible",
+        "written_off_minor": 10_000,
+        "currency": "USD",
+    }
+
+
+def test_what_was_issued_in_closed_books_can_be_written_off_later() -> None:
+    closed = snapshot(invoice=make_invoice(), closed_through=date(2026, 11, 29))
+    assert plan_write_off(closed, GIVE_UP).entries
+
+
+@pytest.mark.parametrize(
+    ("invoice", "kind", "words"),
+    [
+        (None, "NOT_FOUND", "There is no such invoice of this customer."),
+        (PAID, "CONFLICT", "Invoice INV-000001 is paid; only an open one is written off."),
+        (
+            make_invoice(status=InvoiceStatus.UNCOLLECTIBLE, closed_at=NOW),
+            "CONFLICT",
+            "Invoice INV-000001 is uncollectible; only an open one is written off.",
+        ),
+        (
+            make_invoice(due_at=NOW + timedelta(seconds=1)),
+            "CONFLICT",
+            "Invoice INV-000001 is not due yet, so nobody can say that it is not paid.",
+        ),
+        (
+            make_invoice(due_at=None),
+            "CONFLICT",
+            "Invoice INV-000001 is not due yet, so nobody can say that it is not paid.",
+        ),
+    ],
+)
+def test_a_write_off_is_refused(invoice: Any, kind: str, words: str) -> None:
+    assert refused(plan_write_off, snapshot(invoice=invoice), GIVE_UP) == (FailureKind(kind), words, "invoice_id")
