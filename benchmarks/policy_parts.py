@@ -157,7 +157,7 @@ def _facts_of(tool: ToolSpec, evidence: Evidence, plan: frozenset[str]) -> dict[
         preview=Preview("Refund $12.00", "customer:dana_ruiz_1234", money=Money(1200, "USD")),
         arguments=ARGUMENTS,
         switches=Switches(frozen=False, elevated=True),
-        spent=Spent(0, 1500),
+        spent=Spent(usual=1500),
         flow=flow,
     )
     facts = facts_of(call)

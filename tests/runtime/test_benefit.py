@@ -1,5 +1,6 @@
 """Who asked for the work and is its customer gets an answer from somebody else, whenever money moves."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +9,14 @@ from django.contrib.auth.models import User
 
 from agentops.agents.models import Agent, ToolGrant
 from agentops.kernel.canonical import loads
+from agentops.ledger.models import LedgerEvent
 from agentops.ledger.queries import events_of
 from agentops.llm.scripted import ScriptedPlanner
+from agentops.policy.operations import activate_rule_set, save_rule_set
 from agentops.registry.planner import FinalAnswer, ToolCall
 from agentops.runtime import control
 from agentops.runtime.dispatch import work_until_quiet
+from agentops.runtime.house import house_of
 from agentops.runtime.models import Session
 from agentops.runtime.operations import start_session
 from approvals.models import ApprovalRequest
@@ -111,3 +115,24 @@ def test_who_takes_the_work_over_asks_somebody_else(toy: Toy, agent: Agent, cast
     assert (newest.money_minor, newest.requester) == (400, "user:alice")
     assert WORDS in [words for _, _, words in newest.reasons]
     assert toy.vendor.calls == []
+
+
+def test_a_rule_of_the_tenant_can_name_it_also_where_no_money_moves(toy: Toy, agent: Agent, cast: Cast) -> None:
+    own = {"fact": "people.requester_benefits", "op": "=", "value": True}
+    rule = {"id": "own", "tools": ["note"], "when": [own], "effect": "forbid", "words": "Not about yourself."}
+    house = house_of(cast.tenant.pk)
+    made = save_rule_set(
+        tenant_id=cast.tenant.pk, text=json.dumps({"rules": [rule]}), note="Ours.", house=house, actor="user:bob"
+    )
+    activate_rule_set(rule_set_id=made.pk, instead_of=None, house=house, actor="user:bob")
+    note = ToolCall("note", {"text": "Seen."})
+    run(toy, agent, note)
+    assert toy.notes == ["Seen."]
+    mailbox(cast.bob, "ann@example.com")
+    toy.add_work("w-2")
+    toy.taken.add("w-2")
+    toy.planner = ScriptedPlanner([note, FinalAnswer("Done.")])
+    start_session(agent=agent, subject_id="w-2", actor="user:bob")
+    work_until_quiet()
+    assert toy.notes == ["Seen."]
+    assert LedgerEvent.objects.filter(type="call.refused", facts__code="POLICY").count() == 1
