@@ -19,12 +19,11 @@ from django.db.models import F
 
 from agentops.kernel.clock import utcnow
 from agentops.kernel.money import Money
-from agentops.registry.once import Call
 from agentops.registry.tool import CallContext
 from agentops.tenancy.models import Tenant
 from billing_agent.connectors import billing
-from billing_agent.connectors.applying import post
-from billing_agent.connectors.effect import Posted
+from billing_agent.connectors.dispute_rules import Told
+from billing_agent.connectors.disputing import open_dispute
 from billing_agent.connectors.port import (
     ApplyCredit,
     ChangePlan,
@@ -34,15 +33,13 @@ from billing_agent.connectors.port import (
     RetryCharge,
     Write,
 )
+from billing_agent.connectors.records import DisputeStatus
 from billing_agent.connectors.renewing import run_due
 from billing_agent.intake import customer_ids
 from billing_agent.models import (
-    Account,
     Case,
     Charge,
     Customer,
-    Dispute,
-    EntryKind,
     Invoice,
     MailTemplate,
     PaymentMethod,
@@ -221,20 +218,18 @@ def _deleted(event: _Event) -> None:
 
 def _disputed(event: _Event) -> None:
     """The customer's bank took a charge back, and the processor has told us."""
-    charge, ref = event.charge(), event.customer.ref.replace("cus_", "dp_", 1)
-    lines: dict[str, int] = {Account.DISPUTED: charge.amount_minor, Account.CASH: -charge.amount_minor}
-    call = Call(event.customer.tenant_id, event.key, event.now)
-    post(call, event.customer.ref, [Posted(EntryKind.DISPUTE, charge.currency, ref, lines)])
-    Dispute.objects.create(
-        tenant=event.customer.tenant,
-        charge=charge,
-        ref=ref,
-        amount_minor=charge.amount_minor,
-        currency=charge.currency,
+    charge = event.charge()
+    told = Told(
+        ref=event.customer.ref.replace("cus_", "dp_", 1),
+        charge_ref=charge.ref,
+        amount=Money(charge.amount_minor, charge.currency),
         reason=event.record["reason"],
+        status=DisputeStatus.NEEDS_RESPONSE,
         opened_at=event.now,
+        told_at=event.now,
         respond_by=event.now + timedelta(days=event.record["respond_days"]),
     )
+    open_dispute(event.customer.tenant_id, told, event.now)
 
 
 _HAPPENED: Mapping[str, Callable[[_Event], None]] = {
