@@ -5,12 +5,16 @@ from datetime import date
 
 from agentops.registry.offline.looking import Unclear
 from agentops.registry.offline.outcomes import Handed, Outcome
+from billing_agent.connectors.mail_rules import LONGEST_VALUE
 from billing_agent.playbook.answers import Answer, day, letter, reason_words
 from billing_agent.playbook.choosing import one_invoice
 from billing_agent.playbook.facts import Account, Billed, Desk, Line, Method
 from billing_agent.playbook.wishes import Wish
 
 MOST_COPIES = 3
+MOST_LISTED = 6
+"""So many invoices fit into the gap of a mail."""
+
 _HIGHER = re.compile(r"\b(?:higher|more|increase[ds]?|up|so much|expensive|dearer)\b", re.IGNORECASE)
 _CLAIMS_EXEMPT = re.compile(
     r"\b(?:we|i|our \w+) (?:are|am|is|have been)\b.{0,40}\b(?:exempt|charity|non-?profit)\b", re.I | re.S
@@ -135,8 +139,11 @@ def copy_of(billed: Billed, account: Account) -> Answer:
 
 
 def lines_of(billed: Billed) -> str:
-    """Return the lines of an invoice in one line of text."""
-    return "; ".join(_row(line, billed) for line in billed.lines)
+    """Return the lines of an invoice in one line of text. Raises Unclear when they do not fit into a mail."""
+    words = "; ".join(_row(line, billed) for line in billed.lines)
+    if len(words) > LONGEST_VALUE:
+        raise Unclear(f"invoice {billed.head.words} has more lines than a mail from a template can hold")
+    return words
 
 
 def _row(line: Line, billed: Billed) -> str:
@@ -214,13 +221,12 @@ def tax_off(wish: Wish, desk: Desk) -> list[Outcome]:
 
 
 def balance(wish: Wish, desk: Desk) -> list[Outcome]:
-    """Tell what was billed, what is owed, and which credit is left."""
-    account, heads = desk.account(), desk.latest()
-    listed = (
-        "; ".join(f"{head.words} of {day(head.issued_at)}: {head.total}, {head.status}" for head in heads) or "none"
-    )
+    """Tell what was billed lately, what is owed, and which credit is left."""
+    account, heads = desk.account(), desk.latest()[:MOST_LISTED]
+    rows = [f"{head.words} of {day(head.issued_at)}: {head.total}, {head.status}" for head in heads]
+    listed = "; ".join(rows) or "none"
     mail = letter(
         "invoices-listed", name=account.name, invoices=listed, owed=str(account.owed), credit=str(account.credit)
     )
-    words = f"{len(heads)} invoices; {account.owed} is owed and {account.credit} of credit is left."
+    words = f"The latest invoices: {len(heads)}; {account.owed} is owed and {account.credit} of credit is left."
     return [Answer(words, "the account", mail)]

@@ -115,7 +115,7 @@ def _is_twice(change: Change, changed: Sequence[object]) -> bool:
 
 
 def tried(outcomes: Sequence[Outcome], history: Sequence[Observation]) -> tuple[Attempt, ...]:
-    """Return the changes with what became of them. A charge that was declined is told as that."""
+    """Return the changes with what became of them. A charge that was declined is told as that, and an edit as one."""
     return tuple(_honest(attempt) for attempt in attempts(outcomes, history, record_in))
 
 
@@ -143,7 +143,11 @@ def record_in(arguments: Mapping[str, Any]) -> str:
 
 
 def _honest(attempt: Attempt) -> Attempt:
+    change, seen = attempt.change, attempt.seen
+    if _result(attempt) and "{amount}" not in change.done and seen is not None and seen.arguments != change.arguments:
+        done = f"Done as a person has changed it: {change.about}."
+        return replace(attempt, change=replace(change, done=done))
     if not _declined(attempt):
         return attempt
     words = f"The bank declined {{amount}}: {reason_words(_declined(attempt))}. Nothing was charged."
-    return replace(attempt, change=replace(attempt.change, done=words))
+    return replace(attempt, change=replace(change, done=words))

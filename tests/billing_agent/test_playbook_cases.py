@@ -9,7 +9,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from agentops.kernel.clock import utcnow
 from agentops.kernel.ids import new_id
-from agentops.registry.planner import ObservationStatus, PlanContext, Subject, ToolCall
+from agentops.registry.planner import FinalAnswer, ObservationStatus, PlanContext, Subject, ToolCall
 from agentops.registry.tool import Arguments, Tier, ToolSpec
 from agentops.tenancy.models import Tenant
 from billing_agent.books import imbalances
@@ -187,6 +187,39 @@ def test_mail_tells_the_amount_that_was_really_refunded(tenant: Tenant) -> None:
     proposal = Playbook().propose(context).proposal
     assert isinstance(proposal, ToolCall)
     assert (proposal.tool, "$9.00" in str(proposal.arguments)) == ("send_email", True)
+
+
+def test_plan_that_a_person_changed_is_told_as_it_is(tenant: Tenant) -> None:
+    worked = work(tenant, case(tenant, "C-2009"))
+    altered = tuple(
+        replace(seen, arguments=seen.arguments | {"plan_id": "trade-plus-monthly"})
+        if seen.tool == "change_plan"
+        else seen
+        for seen in worked.history
+    )
+    context = PlanContext(new_id(), "", "", case(tenant, "C-2009"), ROLE.tools, altered, utcnow())
+    answer = Playbook().propose(context).proposal
+    assert isinstance(answer, FinalAnswer)
+    assert answer.verified == ("Done as a person has changed it: the change from Trade yearly to Trade monthly.",)
+    unsent = replace(context, history=altered[:-2])
+    proposal = Playbook().propose(unsent).proposal
+    assert isinstance(proposal, ToolCall)
+    assert {"name": "plan", "value": "Trade Plus monthly"} in proposal.arguments["fields"]  # type: ignore[index]
+
+
+def test_invoice_that_does_not_fit_into_a_mail_goes_to_a_person(tenant: Tenant) -> None:
+    worked = work(tenant, case(tenant, "C-2020"))
+    line = {"description": "A line", "quantity": 1, "unit_minor": 1, "amount_minor": 1, "tax_minor": 0}
+    many = [{**line, "proration": False, "from": None, "to": None}] * 40
+    history = tuple(
+        replace(seen, result=seen.result | {"lines": many}) if seen.tool == "explain_invoice" else seen
+        for seen in worked.history[:3]
+    )
+    context = PlanContext(new_id(), "", "", case(tenant, "C-2020"), ROLE.tools, history, utcnow())
+    proposal = Playbook().propose(context).proposal
+    assert isinstance(proposal, ToolCall)
+    assert proposal.tool == "escalate_case"
+    assert "more lines than a mail" in str(proposal.arguments)
 
 
 def test_half_that_was_rejected_is_told_beside_the_half_that_was_done(tenant: Tenant) -> None:
