@@ -191,8 +191,15 @@ _HITS: tuple[tuple[WishKind, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_PAST = re.compile(r"\b(?:you|they|i|we)(?: have|'ve| had)? (?:already |just |then )?(?:\w+ )?\Z", re.IGNORECASE)
-_DONE_BEFORE = re.compile(r"(?:refunded|reimbursed)\b", re.IGNORECASE)
+_PLEASE = re.compile(r"\b(?:please|kindly)\b", re.IGNORECASE)
+_WOULD_YOU = re.compile(r"\b(?:could|can|would|will) you\W*\Z", re.IGNORECASE)
+_ASKED = re.compile(r"\b(?:why|when|how|what|did|does)\b[^.?!;]{0,60}\Z", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(?:you|they)(?:'ve|'d|'ll| have| had| will| just| already| then| tried to| \w+ed to){0,3}\W*\Z"
+    r"|\b(?:i|we)(?:'ve|'d| have| had| already| just)+\W*\Z",
+    re.IGNORECASE,
+)
+_TWICE = re.compile(r"\b(?:twice|double|two times|duplicate)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\b(?P<number>[A-Z]{2,8}-\d{4,12}|(?i:inv)[- ]?\d{3,12})\b|\b(?P<id>in_[0-9a-z]{3,40})\b")
 _SAYS_MORE = frozenset(
     {
@@ -265,8 +272,15 @@ def _hits_in(number: int, part: str) -> list[Hit[WishKind]]:
 
 
 def _is_told(words: str, before: str) -> bool:
-    """Whether a hit tells what happened before: "you already refunded ..."."""
-    return _DONE_BEFORE.match(words) is not None and _PAST.search(before) is not None
+    """Whether a hit tells or asks about what happened: "you already refunded ...", "why did you charge it again".
+
+    What happened twice is a complaint, however it is put.
+    """
+    if _TWICE.search(words) or _PLEASE.search(before):
+        return False
+    if _ASKED.search(before):
+        return True
+    return _TOLD.search(before) is not None and _WOULD_YOU.search(before) is None
 
 
 def _merged(hits: list[Hit[WishKind]]) -> list[Hit[WishKind]]:
