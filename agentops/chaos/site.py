@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-import psycopg
-from django.db import connection, transaction
-from psycopg import sql
+from django.db import transaction
 
 from agentops.chaos import worker
 from agentops.chaos.drilled import ROLE, SPEC
 from agentops.chaos.worker import Order
+from agentops.evals.scratch import scratch_database
 from agentops.runtime.operations import employ_agent
 from agentops.tenancy.models import Tenant
 
@@ -62,7 +61,7 @@ class Running:
 @contextmanager
 def site() -> Iterator[Site]:
     """Make everything, and leave nothing behind."""
-    with _scratch_database(), SPEC.serving() as address:
+    with scratch_database("chaos"), SPEC.serving() as address:
         SPEC.connect(address)
         tenants = tuple(_tenant(f"drill-{number}") for number in range(TENANTS))
         yield Site(tenants, address)
@@ -83,18 +82,3 @@ def start_worker(order: Order) -> Running:
     process.start()
     tells.close()
     return Running(process, hears)
-
-
-@contextmanager
-def _scratch_database() -> Iterator[None]:
-    """Make a database that nothing else uses, which workers find by its name, and drop it by force."""
-    connection.settings_dict["TEST"]["NAME"] = f"chaos_{os.getpid()}"
-    name = connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
-    os.environ.update(AGENTOPS_TEST_DATABASE=name)
-    try:
-        yield
-    finally:
-        connection.close()
-        place = {**connection.get_connection_params(), "dbname": "postgres"}
-        with psycopg.connect(**place, autocommit=True) as server:
-            server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

@@ -14,7 +14,13 @@ import httpx2
 from agentops.kernel.errors import AgentOpsError
 
 # What fails before anything of a request leaves.
-_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.InvalidURL, httpx2.UnsupportedProtocol)
+_UNSENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.InvalidURL,
+    httpx2.UnsupportedProtocol,
+)
 
 
 class NotReached(AgentOpsError):
@@ -84,9 +90,7 @@ def exchange(
     except httpx2.TimeoutException as error:
         raise NotReached("did not answer in time", unsent=isinstance(error, _UNSENT), late=True) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise NotReached(
-            f"could not be reached ({type(error).__name__})", unsent=isinstance(error, _UNSENT)
-        ) from None
+        raise NotReached(f"could not be reached ({type(error).__name__})", unsent=isinstance(error, _UNSENT)) from None
 
 
 @cache

@@ -22,7 +22,7 @@ _WRITE_CONTRACTS = "Raise the version of a tool that changed, then: manage.py co
 
 @register()
 def check_roles(**_: Any) -> list[CheckMessage]:
-    """agentops.E001 to E012 and W001, see the functions below."""
+    """agentops.E001 to E013 and W001, see the functions below."""
     roles = all_roles()
     problems = [problem for role in roles for problem in problems_of_role(role)]
     return [*problems, *(problem for role in roles for problem in problems_of_contracts(role, contracts_path(role)))]
@@ -67,6 +67,19 @@ def problems_of_role(role: RoleSpec) -> Iterator[CheckMessage]:
         yield Error(f"The hand-over of {role.name!r} is no soft write.", id="agentops.E002")
     yield from problems_of_processes(role)
     yield from problems_of_screens(role)
+    yield from problems_of_scenarios(role)
+
+
+def problems_of_scenarios(role: RoleSpec) -> Iterator[CheckMessage]:
+    """E013: two scenarios of one name, and one that speaks of what is no tool of its role."""
+    names = [scenario.name for scenario in role.scenarios]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Error(f"The role {role.name!r} has two scenarios named {name!r}.", id="agentops.E013")
+    known = {tool.name for tool in role.tools}
+    for scenario in role.scenarios:
+        for tool in sorted(scenario.tools - known):
+            words = f"The scenario {scenario.name!r} of {role.name!r} speaks of {tool!r}, which is no tool."
+            yield Error(words, id="agentops.E013")
 
 
 def problems_of_tool(tool: ToolSpec) -> Iterator[CheckMessage]:

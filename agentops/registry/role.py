@@ -11,6 +11,7 @@ from agentops.registry.flow import Intent
 from agentops.registry.planner import Planner, Subject
 from agentops.registry.process import ProcessSpec
 from agentops.registry.reconcile import Reconciliation
+from agentops.registry.scenario import Scenario
 from agentops.registry.schedule import ScheduleSpec
 from agentops.registry.screens import Screens
 from agentops.registry.tool import Dial, ToolSpec
@@ -107,6 +108,7 @@ class RoleSpec:
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
     ``drill`` is how the fault drill works the role, None when it cannot.
+    ``scenarios`` are worked by ``manage.py scenarios`` and say what must come of each.
 
     ``rules`` come into the rule set of a tenant that employs its first agent of the role: rules about the role's own
     tools and queues, which the tenant edits from then on. Their ids begin with the role's name.
@@ -141,6 +143,7 @@ class RoleSpec:
     screens: Screens | None = None
     reconcile: Callable[[UUID, datetime, datetime], Reconciliation] | None = None
     drill: DrillSpec | None = None
+    scenarios: tuple[Scenario, ...] = ()
     version: int = 1
     continues: frozenset[int] = frozenset()
 

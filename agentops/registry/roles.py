@@ -1,5 +1,7 @@
 """The written-out list of roles (``settings.ROLES``), loaded once. No autodiscovery."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,8 +28,28 @@ def all_roles() -> tuple[RoleSpec, ...]:
     return tuple(cast("RoleSpec", import_string(path)) for path in settings.ROLES)
 
 
+_standing_in: dict[str, RoleSpec] = {}
+
+
+@contextmanager
+def standing_in(role: RoleSpec) -> Iterator[None]:
+    """Let ``role`` stand for the installed one of its name, in this process: for rehearsals (``agentops.evals``).
+
+    Raises ValueError when one stands there already.
+    """
+    if role.name in _standing_in:
+        raise ValueError(f"there is a stand-in for {role.name} already")
+    _standing_in[role.name] = role
+    try:
+        yield
+    finally:
+        del _standing_in[role.name]
+
+
 def get_role(name: str) -> RoleSpec:
     """Return the role of that name. Raises UnknownRole."""
+    if name in _standing_in:
+        return _standing_in[name]
     for role in all_roles():
         if role.name == name:
             return role

@@ -102,6 +102,8 @@ MAIL_FROM = ENVIRONMENT.text("MAIL_FROM", "")
 SLACK_URL = "https://slack.com/api"
 # What the sweep looks after for packages that the runtime does not know.
 SWEEP_DUTIES = ["agentops.api.deliveries.forget_old"]
+# Who decides in scenarios: an implementation of agentops.evals.ports.People.
+SCENARIO_PEOPLE = "approvals.rehearsal.People"
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # What roles may ask about their calls: an implementation of agentops.registry.made.CallRecord.

@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
+from agentops.kernel.errors import FailureKind
 from agentops.registry.checks import problems_of_role
 from agentops.registry.flow import Argument, Flow, Kind, Sends
 from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import GrantDefault, RoleSpec
 from agentops.registry.roles import all_roles
+from agentops.registry.scenario import Fails
 from agentops.registry.tool import DataClass, Dial
 from billing_agent.hooks import STRIPE
 from billing_agent.schedules import SCHEDULES
+from tests.factories.scenes import scene, with_scenes
 from tests.factories.toy import TOY_FLOW, Toy
 
 
@@ -59,6 +62,8 @@ def test_every_role_of_the_installation_is_complete() -> None:
         (replace(Toy().spec(), fallback=lambda reason: ("pay", {})), ["agentops.E002"]),
         (with_tool("pay", queue="nowhere"), ["agentops.E002"]),
         (with_tool("pay", input_schema={"type": "object"}, scoped={}), ["agentops.E003"]),
+        (with_scenes(Toy(), scene("twice", 1), scene("twice", 2)), ["agentops.E013"]),
+        (with_scenes(Toy(), scene("flies", 1, disturbed=(Fails("fly", FailureKind.TIMEOUT),))), ["agentops.E013"]),
         (with_tool("pay", output_schema={"type": "object"}), ["agentops.E003"]),
         (with_tool("pay", preview=None), ["agentops.E004"]),
         (with_tool("note", irreversible=True), ["agentops.E005"]),
