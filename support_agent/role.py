@@ -11,6 +11,7 @@ from support_agent.playbook import Playbook
 from support_agent.policy import BUDGET, GRANTS, QUEUES
 from support_agent.processes import PROCESSES
 from support_agent.prompts import INSTRUCTIONS
+from support_agent.scenarios import SCENARIOS
 from support_agent.tools import TOOLS
 from support_agent.tools.flows import INTENTS
 
@@ -47,4 +48,5 @@ ROLE = RoleSpec(
     fallback=hand_over,
     processes=PROCESSES,
     intents=INTENTS,
+    scenarios=SCENARIOS,
 )

@@ -43,12 +43,17 @@ def seed_demo() -> Tenant:
     Tenant.objects.get_or_create(slug=SLUG, defaults={"name": NAME, "timezone": TIMEZONE})
     tenant = Tenant.objects.select_for_update().get(slug=SLUG)
     if not Article.objects.filter(tenant=tenant).exists():
-        now = utcnow()
-        customers = _seed_customers(tenant)
-        _seed_orders(tenant, customers, _seed_products(tenant), now)
-        Article.objects.bulk_create(Article(tenant=tenant, **record) for record in _read("articles"))
-        _seed_tickets(tenant, now)
+        seed_desk(tenant)
     return tenant
+
+
+def seed_desk(tenant: Tenant) -> None:
+    """Make the shop and its tickets in a tenant that has none, in the caller's transaction."""
+    now = utcnow()
+    customers = _seed_customers(tenant)
+    _seed_orders(tenant, customers, _seed_products(tenant), now)
+    Article.objects.bulk_create(Article(tenant=tenant, **record) for record in _read("articles"))
+    _seed_tickets(tenant, now)
 
 
 def _read(name: str) -> list[Record]:
