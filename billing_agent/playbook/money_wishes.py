@@ -30,6 +30,7 @@ _PROBLEMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         ("Faulty", r"\b(?:faulty|defective|(?:did|does)(?:n't| not) work|not working|down|outage|unavailable)\b"),
         ("Missing", r"\b(?:missing|never (?:arrived|came|received|got)|not (?:delivered|received|arrived))\b"),
+        ("Not held", r"\b(?:did(?:n't| not) (?:take place|happen)|never (?:took place|happened)|called off)\b"),
         ("Late", r"\b(?:late|delay(?:ed)?|days? after)\b"),
         ("Billed by mistake", r"\b(?:mistake|wrong(?:ly)?|error|incorrect(?:ly)?|overcharged|not ordered|unused)\b"),
     )

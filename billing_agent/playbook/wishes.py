@@ -161,6 +161,8 @@ _HITS: tuple[tuple[WishKind, re.Pattern[str]], ...] = (
             r"\b(?:card|payment) (?:was|is|got|has been) (?:declined|rejected|refused)\b",
             r"\breminders?\b",
             r"\b(?:is|are) still unpaid\b",
+            # As the calendar's run puts it (connectors/dunning.py).
+            r"\bis open, and (?:every attempt was declined|the card\b|no further attempt\b)",
         ),
     ),
     (
@@ -188,6 +190,7 @@ _HITS: tuple[tuple[WishKind, re.Pattern[str]], ...] = (
             rf"\bwhy\b(?:\W+\w+){{0,8}}?\W+(?:{_INVOICE}|charged?|billed|pay(?:ing)?|higher|more|so much)",
             rf"\b(?:explain|understand)\b(?:\W+\w+){{0,4}}?\W+(?:{_INVOICE}|charge)",
             r"\bwhat (?:is|was) (?:this|that|the) (?:charge|invoice)\b",
+            rf"\bwhat\b(?:\W+\w+){{0,3}}?\W+{_INVOICE}(?:\W+\w+){{0,4}}?\W+for\b",
         ),
     ),
 )
