@@ -14,6 +14,7 @@ from billing_agent.policy import BUDGET, GRANTS, QUEUES, RULES
 from billing_agent.processes import PROCESSES
 from billing_agent.prompts import INSTRUCTIONS
 from billing_agent.reconciling import reconcile
+from billing_agent.scenarios import SCENARIOS
 from billing_agent.schedules import SCHEDULES
 from billing_agent.screens import SCREENS
 from billing_agent.tools import TOOLS
@@ -59,4 +60,5 @@ ROLE = RoleSpec(
     screens=SCREENS,
     reconcile=reconcile,
     drill=DRILL,
+    scenarios=SCENARIOS,
 )

@@ -67,8 +67,7 @@ def seed_demo() -> Tenant:
     tenant = Tenant.objects.select_for_update().get(slug=SLUG)
     if not Plan.objects.filter(tenant=tenant).exists():
         now = utcnow()
-        Plan.objects.bulk_create(Plan(tenant=tenant, **record) for record in _read("plans"))
-        MailTemplate.objects.bulk_create(_template(tenant, record, now) for record in _read("templates"))
+        seed_shelf(tenant.pk)
         for record in _read("customers"):
             _seed_customer(tenant, record, now)
         _live_through(tenant, _read("history"), now)
@@ -76,17 +75,24 @@ def seed_demo() -> Tenant:
     return tenant
 
 
+def seed_shelf(tenant_id: UUID) -> None:
+    """Make the plans that are sold and the templates of mails, in a tenant that has none."""
+    now = utcnow()
+    Plan.objects.bulk_create(Plan(tenant_id=tenant_id, **record) for record in _read("plans"))
+    MailTemplate.objects.bulk_create(_template(tenant_id, record, now) for record in _read("templates"))
+
+
 def _read(name: str) -> list[Record]:
     found: list[Record] = json.loads((_DATA / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
 
-def _template(tenant: Tenant, record: Record, now: datetime) -> MailTemplate:
+def _template(tenant_id: UUID, record: Record, now: datetime) -> MailTemplate:
     fields = {name: record[name] for name in ("ref", "name", "subject", "body")}
     reviewed = (
         {"reviewed_by": "second", "reviewed_at": now - timedelta(days=120)} if record.get("reviewed", True) else {}
     )
-    return MailTemplate(tenant=tenant, changed_by="approver", **fields, **reviewed)
+    return MailTemplate(tenant_id=tenant_id, changed_by="approver", **fields, **reviewed)
 
 
 def _seed_customer(tenant: Tenant, record: Record, now: datetime) -> None:
