@@ -32,6 +32,7 @@ pytestmark = pytest.mark.django_db
 OLD = datetime(2020, 1, 1, tzinfo=UTC)
 CREDIT = ToolCall("apply_credit", {"amount_minor": 9000, "currency": "USD", "reason": "Late for weeks"})
 LOOK, CLOSE = ToolCall("lookup_customer_360", {}), ToolCall("close_case", {"note": "Gave credit."})
+HAND_OVER = ToolCall("escalate_case", {"reason": "Nobody knows.", "summary": "Erin asks for the moon."})
 DONE = FinalAnswer("Gave credit.", verified=("The credit is on the account.",))
 
 
@@ -87,7 +88,7 @@ def test_what_an_agent_did_agrees(desk: Desk, session: Session) -> None:
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_every_write_of_the_desk_agrees_with_its_call(desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     make_case(desk.tenant, "case-2", desk.erin)
-    session = work(monkeypatch, desk.tenant, "case-2", LOOK, CLOSE, DONE)
+    session = work(monkeypatch, desk.tenant, "case-2", LOOK, HAND_OVER, FinalAnswer("A person has it."))
     write = ONE_OF_EACH[name](desk)
     make_old()
     money = desk.show(write).money

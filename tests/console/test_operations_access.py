@@ -22,6 +22,8 @@ from tests.console.operators import admin_of, become_unknown
 PEOPLE = ("alice", "bob", "dora", "charlie", "nobody", "anonymous")
 # What a GET answers to: Alice (approver), Bob (support), Dora (admin), Charlie (another tenant), an account without a
 # tenant, and somebody who is signed out.
+# No role of the tests can be reconciled; tests/architecture has the row of an installation whose roles can.
+NOWHERE = (404, 404, 404, 404, 404, 302)
 OPEN, MINE, NEVER = (200, 200, 200, 200, 404, 302), (200, 200, 200, 404, 404, 302), (405, 405, 405, 405, 405, 302)
 READ = {
     "operations": OPEN,
@@ -38,6 +40,7 @@ READ = {
     "question_list": OPEN,
     "spend_today": OPEN,
     "blast_radius": OPEN,
+    "reconciliation": NOWHERE,
 }
 # The same for a POST without fields, which nobody's form sends: 422 and 409 are answers to those who may.
 WRITE = {
@@ -55,6 +58,7 @@ WRITE = {
     "question_list": NEVER,
     "spend_today": NEVER,
     "blast_radius": NEVER,
+    "reconciliation": NEVER,
 }
 
 

@@ -13,6 +13,7 @@ from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import GrantDefault, RoleSpec
 from agentops.registry.roles import all_roles
 from agentops.registry.scenario import Fails
+from agentops.registry.screens import Screens
 from agentops.registry.tool import DataClass, Dial
 from billing_agent.hooks import STRIPE
 from billing_agent.schedules import SCHEDULES
@@ -41,6 +42,11 @@ WORDS = Argument(Kind.LABEL)
 
 def with_flow(name: str, /, **changes: Any) -> RoleSpec:
     return with_tool(name, flow=replace(TOY_FLOW, **changes))
+
+
+def with_screens(**changes: Any) -> RoleSpec:
+    screens = Screens("Toys", "sum", "home", "agentops.console.urls", frozenset({"support"}))
+    return replace(Toy().spec(), screens=replace(screens, **changes))
 
 
 def pay_back(arguments: Any, result: Any) -> None:
@@ -92,6 +98,10 @@ def test_every_role_of_the_installation_is_complete() -> None:
         (with_flow("look", document="acount"), ["agentops.E011"]),
         (with_flow("look", sends=Sends.OUTSIDE), ["agentops.E011"]),
         (with_processes(PAID), []),
+        (with_screens(), []),
+        (with_screens(readers=frozenset()), ["agentops.E012"]),
+        (with_screens(home="nowhere"), ["agentops.E012"]),
+        (with_screens(urlconf="no.such.module"), ["agentops.E012"]),
         (with_processes(PAID, replace(PAID, name="paid again")), ["agentops.E008"]),
         (with_processes(PAID, PAID), ["agentops.E008"]),
         (with_processes(replace(PAID, edges=(Edge("fly", "open", "paid", "fly"),))), ["agentops.E008"]),
