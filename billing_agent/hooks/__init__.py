@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from agentops.registry.webhook import TOLERANCE, WebhookSource
-from billing_agent.hooks.reading import read
-from billing_agent.hooks.receiving import receive
+from agentops.registry.webhook import TOLERANCE, WebhookEvent, WebhookSource
+from billing_agent.hooks.reading import event_of
+from billing_agent.hooks.receiving import HANDLERS, receive
 
 
 def _is_stripes(secret: str, headers: Mapping[str, str], body: bytes, now: datetime) -> bool:
@@ -15,5 +15,10 @@ def _is_stripes(secret: str, headers: Mapping[str, str], body: bytes, now: datet
     return is_signed(secret, headers.get("stripe-signature", ""), body, now, TOLERANCE)
 
 
-STRIPE = WebhookSource(name="stripe", title="Stripe", verify=_is_stripes, read=read, receive=receive)
+def _read(body: bytes) -> WebhookEvent:
+    """What is received says how a thing stands. Other types must not make it look older than it is."""
+    return event_of(body, HANDLERS)
+
+
+STRIPE = WebhookSource(name="stripe", title="Stripe", verify=_is_stripes, read=_read, receive=receive)
 WEBHOOKS = (STRIPE,)

@@ -3,7 +3,7 @@
 Their form: https://docs.stripe.com/api/events/object
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from agentops.kernel.canonical import BadJSON, parse_json
@@ -14,26 +14,12 @@ MOST_BYTES = 256 * 1024
 MOST_SECONDS = 32_503_680_000
 """The year 3000."""
 
-STATES = frozenset(
-    {
-        "charge.dispute.created",
-        "charge.dispute.updated",
-        "charge.dispute.closed",
-        "invoice.payment_failed",
-        "invoice.marked_uncollectible",
-        "invoice.paid",
-        "invoice.voided",
-        "customer.created",
-        "customer.updated",
-        "customer.deleted",
-        "payment_method.attached",
-    }
-)
-"""The types that say how a thing stands, of which an older one tells nothing any more. The others are not received."""
 
+def event_of(body: bytes, states: Container[str]) -> WebhookEvent:
+    """Return the event of a body that Stripe signed. Raises BadEvent.
 
-def read(body: bytes) -> WebhookEvent:
-    """Return the event of a body that Stripe signed. Raises BadEvent."""
+    ``states`` are the types that say how a thing stands, of which an older one tells nothing any more.
+    """
     try:
         told = parse_json(body, max_bytes=MOST_BYTES)
     except BadJSON as error:
@@ -49,7 +35,7 @@ def read(body: bytes) -> WebhookEvent:
     thing = data.get("object") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(thing, dict):
         raise BadEvent("It is about no object.")
-    about = f"{text_of(thing, 'object')}:{text_of(thing, 'id')}" if kind in STATES else ""
+    about = f"{text_of(thing, 'object')}:{text_of(thing, 'id')}" if kind in states else ""
     return WebhookEvent(text_of(told, "id"), kind, known_moment(created), about, live, data)
 
 

@@ -8,7 +8,7 @@ from billing_agent.hooks import cards, customers, disputes, invoices
 
 Handler = Callable[[UUID, WebhookEvent], Received]
 
-_HANDLERS: Mapping[str, Handler] = {
+HANDLERS: Mapping[str, Handler] = {
     "charge.dispute.created": disputes.told,
     "charge.dispute.updated": disputes.told,
     "charge.dispute.closed": disputes.told,
@@ -25,7 +25,7 @@ _HANDLERS: Mapping[str, Handler] = {
 
 def receive(tenant_id: UUID, event: WebhookEvent) -> Received:
     """Record what follows from an event, in the caller's transaction. Raises BadEvent for an object without a field."""
-    handler = _HANDLERS.get(event.type)
+    handler = HANDLERS.get(event.type)
     if handler is None:
         return Received(ignored=True, words="Events of this type are of no use here.")
     return handler(tenant_id, event)

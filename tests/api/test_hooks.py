@@ -227,7 +227,7 @@ def test_what_cannot_be_taken_now_leaves_nothing_half_done_and_is_seen_and_taken
 ) -> None:
     told = event("customer.created", made())
     with monkeypatch.context() as patch:
-        patch.setitem(hooks.receiving._HANDLERS, "customer.created", broken)
+        patch.setitem(hooks.HANDLERS, "customer.created", broken)
         assert refusal(sender.post(told)) == (503, "NOT_NOW")
         assert refusal(sender.post(told)) == (503, "NOT_NOW")
     kept = WebhookDelivery.objects.get()

@@ -8,6 +8,7 @@ from django.core.cache import cache
 
 from agentops.kernel.clock import utcnow
 from agentops.kernel.money import Money
+from agentops.runtime.dispatch import work_until_quiet
 from agentops.runtime.models import Session
 from agentops.runtime.operations import employ_agent
 from agentops.runtime.sweep import sweep_once
@@ -122,6 +123,17 @@ def test_a_dispute_of_somebody_elses_charge_says_what_is_known(desk: Desk, strip
     [case] = cases()
     assert case[2:4] == (None, "")
     assert "the books know nothing of it" in models.Case.objects.get(source="webhook").body
+
+
+def test_a_case_of_nobody_is_worked_and_ends_with_a_person(desk: Desk, stripe: Sender) -> None:
+    employ_agent(tenant_id=desk.tenant.pk, role=ROLE, name="Billing agent", actor="test")
+    stripe.tell("charge.dispute.created", dispute("ch_elsewhere"))
+    sweep_once()
+    work_until_quiet()
+    case = models.Case.objects.get(source="webhook")
+    session = Session.objects.get(subject_id=case.ref)
+    assert (session.requester, session.customer_id, session.status) == ("", "", "finished")
+    assert case.status == "escalated"
 
 
 def test_an_inquiry_moves_no_money(desk: Desk, stripe: Sender) -> None:

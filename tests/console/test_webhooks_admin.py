@@ -88,7 +88,7 @@ def failed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> WebhookDelivery:
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setitem(hooks.receiving._HANDLERS, "customer.created", broken)
+        patch.setitem(hooks.HANDLERS, "customer.created", broken)
         assert sender.post(event("customer.created", CUSTOMER)).status_code == 503
     return WebhookDelivery.objects.get()
 
