@@ -5,8 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import CharField, Exists, F, OuterRef, Q, Value
-from django.db.models.functions import Concat
+from django.db.models import CharField, Exists, F, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Coalesce, Concat
 
 from billing_agent import models
 from billing_agent.connectors import reading
@@ -35,7 +35,8 @@ def left_to_people(tenant_id: UUID, now: datetime) -> Iterator[tuple[str, str, s
     rows = models.Invoice.objects.filter(
         tenant_id=tenant_id, status=models.Invoice.Status.OPEN, next_attempt_at=None, attempts__gt=0
     ).filter(total_minor__gt=F("paid_minor") + F("credited_minor"))
-    rows = rows.annotate(declined=last.values("decline_code")[:1])
+    # Compared with nothing, an invoice without a charge on record would be in none of the classes.
+    rows = rows.annotate(declined=Coalesce(Subquery(last.values("decline_code")[:1]), Value("")))
     for cause, which in _CAUSES:
         key = Concat(Value(_PREFIX), OuterRef("ref"), Value(f":{cause}"), output_field=CharField())
         told = models.Case.objects.filter(tenant_id=tenant_id, source_key=key)

@@ -4,11 +4,12 @@ from uuid import UUID
 
 from agentops.registry.tool import ToolFailure
 from agentops.registry.webhook import Received, WebhookEvent
+from billing_agent.connectors import owner_of
 from billing_agent.connectors.dispute_rules import Told
 from billing_agent.connectors.disputing import close_dispute, open_dispute
 from billing_agent.connectors.records import OPEN_DISPUTES, DisputeStatus
 from billing_agent.connectors.stripe.objects import Obj, known_moment, moment, ref_of
-from billing_agent.hooks.parts import case_of, money_of, received, thing_of
+from billing_agent.hooks.parts import case_of, customer_of, money_of, received, thing_of
 from billing_agent.hooks.reading import part_of, text_of, whole_of
 from billing_agent.models import Case, Charge
 
@@ -20,10 +21,11 @@ def told(tenant_id: UUID, event: WebhookEvent) -> Received:
     """Keep how a dispute stands, open its case once, and go on with it when something is new."""
     dispute = thing_of(event)
     ref, status = text_of(dispute, "id"), text_of(dispute, "status")
-    charge = Charge.objects.filter(tenant_id=tenant_id, ref=ref_of(dispute.get("charge"))).first()
-    customer = None if charge is None else charge.customer
+    charge_ref = ref_of(dispute.get("charge"))
+    customer = customer_of(tenant_id, owner_of(tenant_id, "charge", charge_ref))
+    in_books = Charge.objects.filter(tenant_id=tenant_id, ref=charge_ref).exists()
     words = f"Dispute {ref} is {status.replace('_', ' ')}."
-    lines = [*_facts(dispute), _kept(tenant_id, event, dispute, status) if charge else _NOT_OURS]
+    lines = [*_facts(dispute), _kept(tenant_id, event, dispute, status) if in_books else _NOT_OURS]
     is_closed = event.type == "charge.dispute.closed"
     opened = case_of(
         tenant_id, event, f"dispute:{ref}", customer=customer, subject=f"Dispute {ref}: {status}", lines=lines
@@ -41,7 +43,7 @@ def told(tenant_id: UUID, event: WebhookEvent) -> Received:
     return received(opened, words)
 
 
-_NOT_OURS = "The charge is none of those on record here: the books know nothing of it."
+_NOT_OURS = "The charge is not in the books that are kept here."
 
 
 def _facts(dispute: Obj) -> list[str]:

@@ -87,7 +87,20 @@ def test_what_will_be_tried_again_or_was_never_to_be_charged_or_is_paid_is_no_ca
     assert cases(desk) == []
 
 
-def test_another_tenants_case_of_the_same_key_is_theirs() -> None:
+def test_whatever_else_keeps_it_from_being_tried_again_is_a_case_too() -> None:
+    desk = make_desk()
+    models.PaymentMethod.objects.filter(ref="card-1").update(declines_with="incorrect_cvc")
+    run(desk, DECEMBER)
+    invoice = billed(desk)
+    models.Invoice.objects.filter(pk=invoice.pk).update(next_attempt_at=None)
+    # One whose attempts are on record elsewhere.
+    models.Invoice.objects.filter(tenant=desk.tenant, number="INV-000001").update(attempts=1)
+    run(desk, DECEMBER + timedelta(hours=1))
+    other = models.Invoice.objects.get(number="INV-000001").ref
+    assert {row[0] for row in cases(desk)} == {f"due:dunning:{ref}:left" for ref in (invoice.ref, other)}
+
+
+def test_a_case_says_whose_invoice_it_is_about() -> None:
     desk = make_desk()
     desk.dana.methods.all().delete()
     run(desk, DECEMBER)

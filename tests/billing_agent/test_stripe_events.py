@@ -122,7 +122,7 @@ def test_a_dispute_of_somebody_elses_charge_says_what_is_known(desk: Desk, strip
     assert not models.Dispute.objects.exists()
     [case] = cases()
     assert case[2:4] == (None, "")
-    assert "the books know nothing of it" in models.Case.objects.get(source="webhook").body
+    assert "The charge is not in the books that are kept here." in models.Case.objects.get(source="webhook").body
 
 
 def test_a_case_of_nobody_is_worked_and_ends_with_a_person(desk: Desk, stripe: Sender) -> None:
