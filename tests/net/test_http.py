@@ -49,3 +49,12 @@ def test_address_that_answers_nothing(url: str) -> None:
 
 def test_body_is_not_printed() -> None:
     assert "value" not in repr(Reply(200, b"value"))
+
+
+def test_what_never_left_is_told_from_what_may_have_arrived() -> None:
+    with pytest.raises(NotReached) as away:
+        get("http://127.0.0.1:1/", headers={}, seconds=1.0, most_bytes=100)
+    assert (away.value.unsent, away.value.late) == (True, False)
+    with pytest.raises(NotReached) as silent:
+        asked(lambda path: (200, {"Content-Length": "not a number"}, b"x"))
+    assert silent.value.unsent is False
