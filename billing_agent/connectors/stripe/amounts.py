@@ -12,7 +12,9 @@ from agentops.kernel.money import BadMoney, Money
 from agentops.registry.tool import ToolFailure
 from billing_agent.connectors.effect import invalid
 
-NONE = frozenset(["BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA", "PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"])
+NONE = frozenset(
+    ["BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA", "PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"]
+)
 THREE = frozenset(["BHD", "JOD", "KWD", "OMR", "TND"])
 
 
@@ -29,7 +31,8 @@ def from_stripe(amount: int, currency: str) -> Money:
     """Return what Stripe says in ``currency``, in either case, as money. Raises ToolFailure for what we cannot hold."""
     code = currency.upper()
     try:
-        return Money.parse(f"{Decimal(amount).scaleb(-_digits(code)):f}", code)
+        # Without zeros at the end: Stripe gives digits that the currency does not have.
+        return Money.parse(f"{Decimal(amount).scaleb(-_digits(code)).normalize():f}", code)
     except BadMoney as error:
         raise ToolFailure(FailureKind.UNKNOWN, f"Stripe's amount cannot be held here: {error.message}.") from None
 

@@ -37,17 +37,15 @@ class Balance:
 def balance_of(balance: int, currency: str, newest_first: Sequence[Obj]) -> Balance:
     """Return the credits of a customer whose ``balance`` Stripe tells, from the entries in that currency."""
     entries = [entry for entry in newest_first if entry["currency"].upper() == currency]
-    taken_back = {
-        metadata_of(entry)[REVERSES]: entry["created"] for entry in entries if REVERSES in metadata_of(entry)
-    }
-    rest, credits = max(-balance, 0), []
+    taken_back = {metadata_of(entry)[REVERSES]: entry["created"] for entry in entries if REVERSES in metadata_of(entry)}
+    rest, found = max(-balance, 0), []
     for entry in entries:
         if entry["amount"] >= 0:
             continue
         left = 0 if entry["id"] in taken_back else min(-entry["amount"], rest)
         rest -= left
-        credits.append(_credit(entry, left, taken_back.get(entry["id"])))
-    return Balance(tuple(credits))
+        found.append(_credit(entry, left, taken_back.get(entry["id"])))
+    return Balance(tuple(found))
 
 
 def _credit(entry: Obj, left: int, reversed_at: int | None) -> Credit:

@@ -34,13 +34,19 @@ def invoice_of(obj: Obj, lines: Sequence[Obj]) -> Invoice:
         credited_minor=max(total - paid - left, 0) if settles else 0,
         created_at=known_moment(obj["created"]),
         issued_at=moment(moves.get("finalized_at")),
-        due_at=moment(obj.get("due_date")),
+        due_at=moment(obj.get("due_date") or _due_at_once(obj)),
         closed_at=moment(moves.get("paid_at") or moves.get("voided_at")),
         attempts=obj.get("attempt_count") or 0,
         next_attempt_at=moment(obj.get("next_payment_attempt")),
         version=0,
     )
     return versioned(record, metadata_of(obj).get(KEY, ""))
+
+
+def _due_at_once(obj: Obj) -> int | None:
+    """Return when an invoice was issued that is charged by itself: it is due then, and Stripe names no date."""
+    by_itself = obj.get("collection_method") == "charge_automatically"
+    return (obj.get("status_transitions") or {}).get("finalized_at") if by_itself else None
 
 
 def subscription_ref(obj: Obj) -> str:

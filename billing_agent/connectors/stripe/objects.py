@@ -1,10 +1,11 @@
-"""What all mappings share: moments, ids of what may be expanded, and versions. Pure."""
+"""What all modules share: paths, moments, ids of what may be expanded, and versions. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from agentops.kernel.canonical import canonical_bytes
 from agentops.kernel.money import Money
@@ -16,6 +17,11 @@ Versioned = TypeVar("Versioned", Charge, Credit, Customer, Invoice, Method, Plan
 KEY = "agentops_key"
 STEP = "agentops_step"
 VERSION_BYTES = 6
+
+
+def path_of(*parts: str) -> str:
+    """Return the path of a request; what a part says is one segment, whatever it holds."""
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 
 
 def moment(seconds: int | None) -> datetime | None:
