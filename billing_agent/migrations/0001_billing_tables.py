@@ -1419,4 +1419,73 @@ class Migration(migrations.Migration):
                 ),
             ),
         ),
+        migrations.CreateModel(
+            name="StripeDispute",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("ref", models.CharField(max_length=64)),
+                ("charge_ref", models.CharField(max_length=64)),
+                ("operation_key", models.CharField(max_length=200)),
+                ("reason", models.CharField(max_length=60)),
+                ("opened_at", models.DateTimeField()),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="agentops.tenant"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-opened_at", "-id"],
+                "constraints": [models.UniqueConstraint(fields=("tenant", "ref"), name="one_stripe_dispute_a_ref")],
+            },
+        ),
+        migrations.CreateModel(
+            name="StripeRecord",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("kind", models.CharField(max_length=16)),
+                ("ref", models.CharField(max_length=64)),
+                ("customer_ref", models.CharField(max_length=64)),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="agentops.tenant"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("tenant", "kind", "ref"), name="one_stripe_record_a_ref")
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="StripeWrite",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("key", models.CharField(max_length=200)),
+                ("action", models.CharField(max_length=40)),
+                ("arguments_digest", models.BinaryField(max_length=32)),
+                ("customer_ref", models.CharField(max_length=64)),
+                ("steps", models.JSONField(default=list, encoder=django.core.serializers.json.DjangoJSONEncoder)),
+                ("told", models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder)),
+                ("made", models.JSONField(default=dict, encoder=django.core.serializers.json.DjangoJSONEncoder)),
+                ("attempt", models.PositiveIntegerField(default=0)),
+                ("begun_at", models.DateTimeField()),
+                ("held_by", models.UUIDField(null=True)),
+                ("held_until", models.DateTimeField(null=True)),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="agentops.tenant"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-id"],
+                "constraints": [models.UniqueConstraint(fields=("tenant", "key"), name="one_stripe_write_a_key")],
+            },
+        ),
     ]

@@ -9,6 +9,7 @@ from billing_agent.models.base import REF_LENGTH
 from billing_agent.models.customers import Customer, PaymentMethod
 from billing_agent.models.invoices import Invoice, InvoiceLine, InvoiceSeries
 from billing_agent.models.payments import Charge, Credit, DeclineCode, Dispute, Refund
+from billing_agent.models.stripe import StripeDispute, StripeRecord, StripeWrite
 from billing_agent.models.subscriptions import Plan, Subscription
 from billing_agent.models.work import Case, Mail, MailTemplate, Operation
 
@@ -34,5 +35,8 @@ __all__ = [
     "Plan",
     "Posting",
     "Refund",
+    "StripeDispute",
+    "StripeRecord",
+    "StripeWrite",
     "Subscription",
 ]
