@@ -72,6 +72,31 @@ class Once:
             raise ToolFailure(FailureKind.VALIDATION, message) from error
         return done
 
+    def known(self, context: CallContext, fingerprint: bytes) -> Result | None:
+        """Return the recorded result of the context's key, None when there is none; nothing is waited for.
+
+        For a system of record that is elsewhere, whose writes are no part of a transaction. Raises ToolFailure CONFLICT
+        when the key was used with another fingerprint, VALIDATION without a key.
+        """
+        if not context.idempotency_key:
+            raise ToolFailure(FailureKind.VALIDATION, "A write needs an idempotency key.")
+        call = call_of(context)
+        with self.answering():
+            used = self.table._default_manager.filter(tenant_id=call.tenant_id, key=call.key).exists()  # noqa: SLF001 - as above
+            return self._recorded(call, fingerprint) if used else None
+
+    def keep(self, context: CallContext, fingerprint: bytes, action: str, result: Result) -> Result:
+        """Record what a system of record that is elsewhere did under the context's key, and return what is on record.
+
+        Raises as ``write`` does.
+        """
+
+        def act() -> Result:
+            self.record(call_of(context), result)
+            return result
+
+        return self.write(context, fingerprint, action, act)
+
     def outcome(self, context: CallContext) -> Result | None:
         """Return the recorded result of the context's key, None when it took no effect.
 

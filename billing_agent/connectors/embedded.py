@@ -71,14 +71,20 @@ class EmbeddedBilling:
             record_result(call_of(context), effect.result)
             return effect.result
 
-        # Saying the reason in other words does not make it another payment.
-        pays = isinstance(write, ApplyCredit | ReverseCredit | RefundCharge | VoidInvoice | WriteOffInvoice)
-        fingerprint = fingerprint_of(context, write, unsaid=("reason",) if pays else ())
+        fingerprint = fingerprint_of(context, write, unsaid=unsaid(write))
         return ONCE.write(context, fingerprint, type(write).__name__, act)
 
     def outcome(self, context: CallContext) -> Result | None:
         """Return the recorded result of the key, None when it took no effect. Waits for a write that is under way."""
         return ONCE.outcome(context)
+
+
+_PAYS = ApplyCredit | ReverseCredit | RefundCharge | VoidInvoice | WriteOffInvoice
+
+
+def unsaid(write: Write) -> tuple[str, ...]:
+    """Return what does not tell writes apart: saying the reason in other words does not make it another payment."""
+    return ("reason",) if isinstance(write, _PAYS) else ()
 
 
 def _customer(context: CallContext) -> models.Customer:

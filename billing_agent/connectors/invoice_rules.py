@@ -1,5 +1,6 @@
 """Invoices that are made by hand, taken back, and given up. Pure."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from agentops.kernel.canonical import MAX_INTEGER
@@ -23,13 +24,15 @@ from billing_agent.connectors.records import Customer, Invoice, InvoiceStatus, L
 MOST_DUE_DAYS = 365
 
 
-def plan_invoice(snapshot: Snapshot, write: GenerateInvoice) -> Effect:
+def plan_invoice(snapshot: Snapshot, write: GenerateInvoice, taxed: Sequence[Line] | None = None) -> Effect:
     """Bill the customer for the items, with their tax; the credit that they have settles it, the oldest first.
+
+    ``taxed`` are the items as a system of record taxes them that computes tax itself.
 
     Raises ToolFailure for no items, an item of nothing, another currency, days out of range and a deleted customer.
     """
     customer = present_customer(snapshot)
-    lines = _lines(customer, write)
+    lines = _lines(customer, write) if taxed is None else taxed
     due_at = snapshot.now + timedelta(days=write.due_days)
     made = issued(snapshot, snapshot.new_ref("in"), lines, subscription_ref="", memo=write.memo, due_at=due_at)
     return Effect(
