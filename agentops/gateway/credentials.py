@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from uuid import UUID
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -176,7 +177,7 @@ class Loan:
 @contextmanager
 def lent(tool: ToolSpec, context: CallContext) -> Iterator[Loan]:
     """Lend the tool its credential for one call. Raises ToolFailure, and then nothing may be called."""
-    loan = Loan(context, None if not tool.secret else _allowed(tool, context))
+    loan = Loan(context, None if not tool.secret else _allowed(context.tenant_id, tool.secret))
     try:
         yield loan
     finally:
@@ -185,9 +186,19 @@ def lent(tool: ToolSpec, context: CallContext) -> Iterator[Loan]:
             log.warning("secrets were removed", extra={"tool": tool.name, "places": loan.removed})
 
 
-def _allowed(tool: ToolSpec, context: CallContext) -> Wanted:
-    """Return which value the tool may have. Raises NoCredential without the tenant's consent."""
-    wanted = Wanted(context.tenant_id, settings.TOOL_ENVIRONMENT, tool.secret)
+@contextmanager
+def lent_for_work(tenant_id: UUID, capability: str) -> Iterator[Secret]:
+    """Lend a tenant's credential for work that is no call of a tool. Raises NoCredential, as a call would."""
+    secret = Secret(capability, shelf.get(_allowed(tenant_id, capability)).found.value)
+    try:
+        yield secret
+    finally:
+        secret.end()
+
+
+def _allowed(tenant_id: UUID, capability: str) -> Wanted:
+    """Return which value may be had. Raises NoCredential without the tenant's consent."""
+    wanted = Wanted(tenant_id, settings.TOOL_ENVIRONMENT, capability)
     consent = standing(tenant_id=wanted.tenant_id, capability=wanted.capability, environment=wanted.environment)
     if not consent.exists():
         shelf.drop(wanted)

@@ -126,6 +126,8 @@ AGENT_MODEL_PER_MINUTE = ENVIRONMENT.number("AGENT_MODEL_PER_MINUTE", 0, least=0
 
 # Which credentials tools get, and where those lie: docs/operations.md, "Secrets of tools".
 TOOL_ENVIRONMENT = ENVIRONMENT.choice("TOOL_ENVIRONMENT", "sandbox", ("sandbox", "production"))
+# Who lends them to work of a role that is no call of a tool: an implementation of agentops.registry.lending.Lender.
+CREDENTIAL_LENDER = "agentops.gateway.credentials.lent_for_work"
 SECRET_SOURCE = ENVIRONMENT.choice("SECRET_SOURCE", "environment", ("environment", "files", "vault"))
 SECRET_DIR = ENVIRONMENT.text("SECRET_DIR", "")
 SECRET_VAULT_URL = ENVIRONMENT.web_address("SECRET_VAULT_URL")
