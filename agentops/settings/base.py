@@ -104,6 +104,10 @@ SLACK_URL = "https://slack.com/api"
 SWEEP_DUTIES = ["agentops.api.deliveries.forget_old"]
 # Who decides in scenarios: an implementation of agentops.evals.ports.People.
 SCENARIO_PEOPLE = "approvals.rehearsal.People"
+# Where billing is done, "embedded" or "stripe": docs/operations.md, "Billing at Stripe".
+BILLING_SYSTEM = ENVIRONMENT.choice("BILLING_SYSTEM", "embedded", ("embedded", "stripe"))
+# Only tests speak to another one.
+STRIPE_URL = "https://api.stripe.com"
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # What roles may ask about their calls: an implementation of agentops.registry.made.CallRecord.
@@ -319,5 +323,8 @@ LOGGING: dict[str, Any] = {
         "uvicorn": {"handlers": [], "propagate": True},
         "uvicorn.access": {"level": "WARNING"},
         "celery": {"level": "WARNING"},
+        # Their lower levels tell each request, with ids of customers and what is sent about them.
+        "httpx2": {"level": "WARNING"},
+        "stripe": {"level": "WARNING"},
     },
 }
