@@ -193,7 +193,7 @@ PAUSE_SUBSCRIPTION = ToolSpec(
     owner=OWNER,
     description=(
         "Pauses an active subscription of this customer: nothing is billed until the day that is named, or until"
-        " somebody resumes it when none is. Its period then goes on, later by the days of the pause."
+        " somebody resumes it when none is. The preview says when its period then ends."
     ),
     input_schema=closed(
         {
@@ -234,8 +234,7 @@ RESUME_SUBSCRIPTION = ToolSpec(
     version=1,
     owner=OWNER,
     description=(
-        "Goes on with a paused subscription of this customer: it is billed again, and its period ends later by the days"
-        " of the pause."
+        "Goes on with a paused subscription of this customer: it is billed again. The result says when its period ends."
     ),
     input_schema=closed({"subscription_id": SUBSCRIPTION_ID}),
     output_schema=closed({**_BASE, "period_end": text(40)}),
