@@ -6,7 +6,7 @@ tests.factories.fake_stripe`` runs it in its own, where ``ask(url, name, ...)`` 
 """
 
 from tests.factories.fake_stripe.control import ask
-from tests.factories.fake_stripe.faults import AFTER, BEFORE, CUT, GARBAGE, HOLD, HUGE, STATUS, Fault
+from tests.factories.fake_stripe.faults import AFTER, BEFORE, CUT, DURING, GARBAGE, HOLD, HUGE, STATUS, Fault
 from tests.factories.fake_stripe.keys import SECRET_LIVE, SECRET_TEST
 from tests.factories.fake_stripe.server import FakeStripe, fake_stripe
 from tests.factories.fake_stripe.webhooks import SECRET as WEBHOOK_SECRET
@@ -17,6 +17,7 @@ __all__ = [
     "API_VERSION",
     "BEFORE",
     "CUT",
+    "DURING",
     "GARBAGE",
     "HOLD",
     "HUGE",

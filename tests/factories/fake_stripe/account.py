@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -109,8 +109,18 @@ class Account:
         """Return the objects of a mode."""
         return {"test": self.test, "live": self.live}[mode]
 
-    def answer(self, method: str, path: str, raw: str, headers: Mapping[str, str]) -> Answer:
-        """Carry a request out once for its idempotency key. ``raw`` is the query or the body."""
+    def answer(
+        self,
+        method: str,
+        path: str,
+        raw: str,
+        headers: Mapping[str, str],
+        under_way: Callable[[], None] = lambda: None,
+    ) -> Answer:
+        """Carry a request out once for its idempotency key. ``raw`` is the query or the body.
+
+        ``under_way`` is called when the key is claimed and nothing was done yet.
+        """
         with self.lock:
             self.calls.append(f"{method} {path}")
             request = f"req_{len(self.calls):014}"
@@ -128,7 +138,14 @@ class Account:
                         return Answer(kept.status or 200, kept.body, told | again)
         except ApiError as error:
             return Answer(error.status, _json(error.body), told | error.headers)
+        under_way()
         return self._executed(self.world(mode), route, ids, form, Request(request, key, method, path), told)
+
+    def keep_instead(self, headers: Mapping[str, str], status: int, body: bytes) -> None:
+        """Keep another answer under a request's idempotency key than the one that it had."""
+        with self.lock:
+            mode = authenticated(self.keys, headers.get("authorization")).mode
+            self.idempotency[mode].keep(headers["idempotency-key"], status, body)
 
     def _routed(self, method: str, path: str, headers: Mapping[str, str]) -> tuple[ApiKey, Route, tuple[str, ...]]:
         key = authenticated(self.keys, headers.get("authorization"))
@@ -150,16 +167,17 @@ class Account:
     ) -> Answer:
         store, headers = self.idempotency[world.mode], dict(told)
         with self.lock:
-            world.request = request
+            world.request, keep = request, False
             try:
                 given = dict(form)
                 paths = given.pop("expand", [])
                 if not isinstance(paths, list):
                     raise ApiError(400, "Invalid array", param="expand")
-                body = _json(expanded(world, route.handler(world, given, *ids), paths))
-                status, keep = 200, True
+                made = route.handler(world, given, *ids)
+                keep = True
+                status, body = 200, _json(expanded(world, made, paths))
             except ApiError as error:
-                status, body, keep = error.status, _json(error.body), error.executed
+                status, body, keep = error.status, _json(error.body), keep or error.executed
                 headers |= error.headers
             except Exception:
                 if request.key:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tests.factories.fake_stripe.errors import ApiError
 
 STATUS, CUT, GARBAGE, HUGE, HOLD = "status", "cut", "garbage", "huge", "hold"
-BEFORE, AFTER = "before", "after"
+BEFORE, DURING, AFTER = "before", "during", "after"
 HUGE_BYTES = 64 * 1024 * 1024
 
 
@@ -18,7 +18,8 @@ class Fault:
 
     ``kind`` is ``status`` (an answer of ``status``; before the effect unless ``when`` is ``after``), ``cut`` (the
     connection ends), ``garbage`` (200 with what is no JSON), ``huge`` (200 with a body of many megabytes) or ``hold``
-    (the call waits until ``release``, at most ``seconds``). ``kept`` keeps the answer of a status under the key.
+    (the call waits until ``release``, at most ``seconds``; ``during`` it is under way, so that its key is in flight).
+    ``kept`` keeps the answer of a status that comes after the effect under the key.
     """
 
     call: str
@@ -58,7 +59,7 @@ class Fault:
         """Return the answer of a ``status``."""
         headers = {} if self.retry_after is None else {"Retry-After": self.retry_after}
         words, kind, code = _WORDS.get(self.status, ("Sorry, there was an error on our end.", "api_error", None))
-        return ApiError(self.status, words, kind=kind, code=self.code or code, executed=self.kept, headers=headers)
+        return ApiError(self.status, words, kind=kind, code=self.code or code, headers=headers)
 
     def body(self) -> bytes:
         """Return the body of ``garbage`` and ``huge``."""

@@ -14,7 +14,7 @@ from tests.factories.fake_stripe.errors import ApiError, invalid
 INT, STR, BOOL, META, DECIMAL, MOMENT = "integer", "string", "boolean", "metadata", "decimal", "moment"
 
 Shape = Mapping[str, Any]
-LIST: Shape = {"limit": INT, "starting_after": STR, "ending_before": STR}
+LIST: dict[str, Any] = {"limit": INT, "starting_after": STR, "ending_before": STR}
 RANGE = "range"
 _PART = re.compile(r"\[([^\[\]]*)\]")
 MOST_DIGITS = 18

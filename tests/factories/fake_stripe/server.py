@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from tests.factories.fake_stripe.account import Account, Answer
 from tests.factories.fake_stripe.control import Control, command
-from tests.factories.fake_stripe.faults import AFTER, BEFORE, CUT, HOLD, STATUS, Fault, Script
+from tests.factories.fake_stripe.faults import AFTER, BEFORE, CUT, DURING, HOLD, STATUS, Fault, Script
 
 MOST_BYTES = 1_000_000
 CONTROL = "/_control/"
@@ -80,12 +80,15 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.server.script.next(call)
         if fault is not None and fault.when == BEFORE and self._struck(fault, None):
             return
-        headers = {name.lower(): value for name, value in self.headers.items()}
         raw = "&".join(part for part in (target.query, body) if part)
-        answer = self.server.account.answer(self.command, target.path, raw, headers)
+        held = fault.wait if fault is not None and fault.when == DURING else lambda: None
+        answer = self.server.account.answer(self.command, target.path, raw, self._told(), held)
         if fault is not None and fault.when == AFTER and self._struck(fault, answer):
             return
         self._reply(answer)
+
+    def _told(self) -> dict[str, str]:
+        return {name.lower(): value for name, value in self.headers.items()}
 
     def _struck(self, fault: Fault, answer: Answer | None) -> bool:
         """Let a fault happen; False when the call goes on afterwards."""
@@ -100,7 +103,10 @@ class _Handler(BaseHTTPRequestHandler):
         told = dict(answer.headers) if answer is not None else {}
         if fault.kind == STATUS:
             error = fault.error()
-            self._reply(Answer(error.status, json.dumps(error.body).encode(), told | error.headers))
+            body = json.dumps(error.body).encode()
+            if fault.kept:
+                self.server.account.keep_instead(self._told(), error.status, body)
+            self._reply(Answer(error.status, body, told | error.headers))
         else:
             self._reply(Answer(200, fault.body(), told))
         return True
