@@ -54,13 +54,14 @@ def open_dispute(world: World, charge_ref: str, *, reason: str = "fraudulent", a
             "created": world.now,
             "currency": charge["currency"],
             "enhanced_eligibility_types": [],
-            "evidence": dict.fromkeys(_EVIDENCE),
+            "evidence": {**dict.fromkeys(_EVIDENCE), "enhanced_evidence": {}},
             "evidence_details": {
                 "due_by": world.now + DAYS_TO_ANSWER * 86_400,
                 "enhanced_eligibility": {},
                 "has_evidence": False,
                 "past_due": False,
                 "submission_count": 0,
+                "submission_method": "not_submitted",
             },
             "is_charge_refundable": False,
             "livemode": world.live,
@@ -68,7 +69,7 @@ def open_dispute(world: World, charge_ref: str, *, reason: str = "fraudulent", a
             "network_reason_code": "10.4",
             "payment_intent": charge["payment_intent"],
             "payment_method_details": {
-                "card": {"brand": "visa", "case_type": "chargeback", "network_reason_code": "10.4"},
+                "card": {"brand": "visa", "case_type": "chargeback", "network": "visa", "network_reason_code": "10.4"},
                 "type": "card",
             },
             "reason": reason,
@@ -106,7 +107,11 @@ def update(world: World, form: Mapping[str, Any], ref: str) -> Obj:
     dispute["metadata"] = merged(dispute["metadata"], asked.get("metadata"))
     if asked.get("submit"):
         dispute["status"] = "under_review"
-        dispute["evidence_details"] |= {"has_evidence": True, "submission_count": 1}
+        dispute["evidence_details"] |= {
+            "has_evidence": True,
+            "submission_count": 1,
+            "submission_method": "manual",
+        }
     world.effect("charge.dispute.updated", dispute, before)
     return dispute
 
