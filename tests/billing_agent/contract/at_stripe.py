@@ -36,13 +36,17 @@ class AtStripe(System):
     """The objects of a fake account in test mode; what the house keeps of them is the connector's."""
 
     def __init__(self, fake: FakeStripe) -> None:
-        self.billing = StripeBilling()
-        self.tenant = make_tenant()
-        make_case(self.tenant, "case-1")
+        self.begin()
         self.fake = fake
         self.api = stripe.StripeClient(
             SECRET_TEST, stripe_version=API_VERSION, base_addresses={"api": fake.url}, max_network_retries=0
         ).v1
+
+    def begin(self) -> None:
+        """Put the connector behind the port, for a tenant of its own."""
+        self.billing = StripeBilling()
+        self.tenant = make_tenant()
+        make_case(self.tenant, "case-1")
 
     def context(self, customer: str | None, key: str = "", **more: Any) -> CallContext:
         """Return a context with the account's key."""
@@ -50,8 +54,7 @@ class AtStripe(System):
 
     def customer(self, name: str, *, currency: str = "USD", tax_bp: int = 1000) -> str:
         """Make a customer at Stripe, whom the house knows."""
-        rate = self.api.tax_rates.create({"display_name": "VAT", "inclusive": False, "percentage": tax_bp / 100})
-        told = {"currency": currency.lower(), "tax_rate": rate.id}
+        told = {"currency": currency.lower(), "tax_rate": self.tax_rate(tax_bp)}
         ref = self.api.customers.create({"name": name, "email": f"{name.lower()}@example.com", "metadata": told}).id
         models.Customer.objects.create(
             tenant=self.tenant,
@@ -62,6 +65,11 @@ class AtStripe(System):
             created_at=NOW - timedelta(days=400),
         )
         return ref
+
+    def tax_rate(self, tax_bp: int) -> str:
+        """Make a tax rate."""
+        asked = {"display_name": "VAT", "inclusive": False, "percentage": tax_bp / 100}
+        return self.api.tax_rates.create(asked).id  # type: ignore[arg-type]
 
     def card(self, customer: str, *, declines: str = "", default: bool = False) -> str:
         """Save a card."""
