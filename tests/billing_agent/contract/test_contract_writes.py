@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Thread
 
 import pytest
+from django.db import connections
 
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
@@ -119,6 +121,27 @@ def test_the_same_key_with_another_amount_is_a_conflict(cast: Cast, name: str) -
     told = refusal(lambda: cast.system.billing.write(cast.system.context(cast.dana, "k"), other))
     assert told.kind is FailureKind.CONFLICT
     assert cast.system.books(cast.dana) == books
+
+
+@pytest.mark.parametrize("name", ["credit", "charge", "refund"])
+def test_equal_requests_at_once_have_one_effect_and_one_answer(cast: Cast, name: str) -> None:
+    write, context, before = WRITES[name](cast), cast.system.context(cast.dana, "k"), cast.system.books(cast.dana)
+    answers: list[object] = []
+
+    def call() -> None:
+        try:
+            answers.append(cast.system.billing.write(context, write))
+        finally:
+            connections.close_all()
+
+    threads = [Thread(target=call) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(answers) == 6
+    assert all(answer == answers[0] for answer in answers)
+    assert cast.system.books(cast.dana).since(before) == MOVES[name]
 
 
 def test_the_same_refund_with_two_keys_is_two_refunds(cast: Cast) -> None:
