@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from agentops.kernel.money import Money
@@ -270,16 +271,23 @@ def _strangers(tenant: Tenant) -> dict[str, tuple[str, ...]]:
     }
 
 
+def _operations(tenant: Tenant) -> QuerySet[DeskOperation]:
+    return DeskOperation.objects.filter(tenant=tenant)
+
+
 def _keys(tenant: Tenant) -> list[str]:
-    return list(DeskOperation.objects.filter(tenant=tenant).values_list("key", flat=True))
+    return list(_operations(tenant).values_list("key", flat=True))
 
 
 def _moved(tenant: Tenant) -> Iterator[Moved]:
     """Refunds off the orders' payment histories, and what gift cards hold more than refunds to them explain."""
     on_cards: defaultdict[str, int] = defaultdict(int)
+    # What goes back with a cancelled order or returned items is of no family: no limit counts it.
+    refunding = set(_operations(tenant).filter(action="RefundOrder").values_list("key", flat=True))
     refunds = Payment.objects.filter(tenant=tenant, kind="refund", operation_key__isnull=False, reversal=None)
     for refund in refunds.select_related("order__customer"):
-        yield Moved("refund", refund.order.customer.ref, refund.amount_minor, refund.order.currency)
+        family = "refund" if refund.operation_key in refunding else ""
+        yield Moved(family, refund.order.customer.ref, refund.amount_minor, refund.order.currency)
         on_cards[refund.payment_method_ref] += refund.amount_minor
     for card in PaymentMethod.objects.filter(tenant=tenant, ref__startswith="gift_card_m").select_related("customer"):
         more = (card.balance_minor or 0) - 90_000 - on_cards[card.ref]
