@@ -27,6 +27,7 @@ from billing_agent.connectors.disputing import open_dispute
 from billing_agent.connectors.port import (
     ApplyCredit,
     ChangePlan,
+    CloseCase,
     GenerateInvoice,
     Item,
     RefundCharge,
@@ -152,9 +153,9 @@ class _Event:
         """Return the amount that is meant."""
         return Money(self.record["minor"], self.customer.currency)
 
-    def write(self, write: Write) -> None:
+    def write(self, write: Write, *, subject: str = "") -> None:
         """Carry a write out as a call does: previewed, and then with the versions of the preview."""
-        context = CallContext(self.customer.tenant_id, _NO_SESSION, "", self.customer.ref, self.now, self.key)
+        context = CallContext(self.customer.tenant_id, _NO_SESSION, subject, self.customer.ref, self.now, self.key)
         shown = billing().preview(context, write)
         billing().write(replace(context, expected_versions=shown.versions), write)
 
@@ -238,6 +239,12 @@ def _disputed(event: _Event) -> None:
     open_dispute(event.customer.tenant_id, told, event.now)
 
 
+def _case_closed(event: _Event) -> None:
+    """Somebody of the desk was done with the case that the calendar's run had opened about an unpaid invoice."""
+    case = event.customer.cases.get()
+    event.write(CloseCase(event.record["note"]), subject=case.ref)
+
+
 _HAPPENED: Mapping[str, Callable[[_Event], None]] = {
     "invoice": _billed,
     "charge": _charged,
@@ -247,6 +254,7 @@ _HAPPENED: Mapping[str, Callable[[_Event], None]] = {
     "card": _carded,
     "delete": _deleted,
     "dispute": _disputed,
+    "close_case": _case_closed,
 }
 
 

@@ -8,6 +8,9 @@ from agentops.registry.offline.looking import Unclear
 from billing_agent.playbook.facts import Account, Billed, Desk, Head, Method, Sold, Subscribed
 from billing_agent.playbook.wishes import Wish
 
+MOST_NAMES = 2
+"""An invoice may be named by its number and its id."""
+
 _LATEST = re.compile(r"\b(?:last|latest|newest|most recent|this month'?s|current)\b", re.IGNORECASE)
 _INTERVALS = (
     ("month", re.compile(r"\bmonth(?:ly|s?)\b", re.I)),
@@ -29,10 +32,11 @@ _DAYS = (
 
 def one_invoice(wish: Wish, desk: Desk, *, among_open: bool = False) -> Billed:
     """Return the invoice that is meant: the named one, the only open one, or the latest when that is said."""
-    if len(wish.invoices) > 1:
-        raise Unclear("several invoices are named for one wish")
     if wish.invoices:
-        return desk.invoice(wish.invoices[0])
+        named = [desk.invoice(each) for each in wish.invoices[:MOST_NAMES]]
+        if len(wish.invoices) > MOST_NAMES or len({billed.head.id for billed in named}) > 1:
+            raise Unclear("several invoices are named for one wish")
+        return named[0]
     open_ones = desk.account().open_invoices
     if among_open:
         if len(open_ones) != 1:

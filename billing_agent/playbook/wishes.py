@@ -110,6 +110,7 @@ _HITS: tuple[tuple[WishKind, re.Pattern[str]], ...] = (
             r"\btry\b(?:\W+\w+){0,5}?\W+(?:again|once more)\b",
             r"\bcharge\b(?:\W+\w+){0,6}?\W+(?:again|now|once more)\b",
             r"\b(?:take|collect) the payment\b",
+            r"\bhas a new card\b",
         ),
     ),
     (
@@ -163,6 +164,7 @@ _HITS: tuple[tuple[WishKind, re.Pattern[str]], ...] = (
             r"\b(?:is|are) still unpaid\b",
             # As the calendar's run puts it (connectors/dunning.py).
             r"\bis open, and (?:every attempt was declined|the card\b|no further attempt\b)",
+            r"\bcould not be charged\b",
         ),
     ),
     (
@@ -203,7 +205,7 @@ _TOLD = re.compile(
     re.IGNORECASE,
 )
 _TWICE = re.compile(r"\b(?:twice|double|two times|duplicate)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\b(?P<number>[A-Z]{2,8}-\d{4,12}|(?i:inv)[- ]?\d{3,12})\b|\b(?P<id>in_[0-9a-z]{3,40})\b")
+_NUMBER = re.compile(r"\b(?P<number>[A-Z]{2,8}-\d{4,12}|(?i:inv)[- ]?\d{3,12})\b|\b(?P<id>in_[0-9A-Za-z]{3,60})\b")
 _SAYS_MORE = frozenset(
     {
         (WishKind.CREDIT, WishKind.CHANGE),

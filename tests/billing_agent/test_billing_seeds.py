@@ -153,6 +153,11 @@ def test_invoice_grew_with_the_plan() -> None:
     assert (totals[0], totals[-1], len(totals)) == (6264, 9396, 3)
 
 
+def test_dunning_of_the_calendar_has_opened_a_case() -> None:
+    (waits,) = Case.objects.filter(source="schedule", status="open")
+    assert (waits.customer, waits.source_key.endswith(":exhausted")) == (customer("haverkamp"), True)
+
+
 def test_every_case_waits_and_one_is_of_a_stranger() -> None:
     assert Case.objects.filter(status="open", taken_at=None).count() == 35
     assert list(Case.objects.filter(customer=None).values_list("ref", flat=True)) == ["C-2028"]

@@ -30,7 +30,7 @@ EXPECTED: dict[str, tuple[list[str], list[str], str]] = {
     "C-2003": (["retry_charge"], ["payment-received"], "closed"),
     "C-2004": (["retry_charge"], ["payment-declined"], "escalated"),
     "C-2005": (["retry_charge"], ["payment-received"], "closed"),
-    "C-2006": ([], ["payment-reminder"], "escalated"),
+    "dunning": ([], ["payment-reminder"], "escalated"),
     "C-2007": ([], ["payment-reminder"], "closed"),
     "C-2008": (["change_plan"], ["plan-changed"], "closed"),
     "C-2009": (["change_plan"], ["plan-changes-later"], "closed"),
@@ -61,6 +61,13 @@ EXPECTED: dict[str, tuple[list[str], list[str], str]] = {
     "C-2034": ([], [], "escalated"),
     "C-2035": ([], [], "escalated"),
 }
+
+
+def name_of(ref: str) -> str:
+    """Return the case's id; the one that the calendar's run has opened about an unpaid invoice has none of its own."""
+    return "dunning" if Case.objects.get(ref=ref).source == Case.Source.SCHEDULE else ref
+
+
 HARD = frozenset(tool.name for tool in ROLE.tools if tool.tier is Tier.WRITE_HARD)
 
 
@@ -85,7 +92,7 @@ def case(tenant: Tenant, ref: str, **changes: object) -> Subject:
 def ask(tenant: Tenant, name: str, text: str, verdict: Callable[..., ObservationStatus] = allow_all) -> Worked:
     """Work a case of a seeded customer with another text; ``#1`` is their first invoice, ``#-1`` their last."""
     customer = Customer.objects.get(tenant=tenant, ref=f"cus_{name}")
-    ref = Case.objects.filter(customer=customer).values_list("ref", flat=True)[0]
+    ref = Case.objects.filter(customer=customer, status="open").values_list("ref", flat=True)[0]
     numbers = list(customer.invoices.order_by("number").values_list("number", flat=True))
     for place in range(1, len(numbers) + 1):
         text = text.replace(f"#-{place}", str(numbers[-place])).replace(f"#{place}", str(numbers[place - 1]))
@@ -102,10 +109,11 @@ def test_every_seeded_case_ends_as_expected_and_the_books_agree(tenant: Tenant) 
     for waiting in waiting_subjects(tenant.pk, 100):
         worked = work(tenant, waiting)
         mails = [call["template_id"] for call in worked.calls("send_email")]
-        found[waiting.id] = (worked.hard_writes, mails, Case.objects.get(tenant=tenant, ref=waiting.id).status)
-        assert len(worked.calls("escalate_case")) == (found[waiting.id][2] == "escalated")
-        assert len(worked.calls("close_case")) == (found[waiting.id][2] == "closed")
-        assert bool(worked.answer.left) == (found[waiting.id][2] == "escalated")
+        name = name_of(waiting.id)
+        found[name] = (worked.hard_writes, mails, Case.objects.get(tenant=tenant, ref=waiting.id).status)
+        assert len(worked.calls("escalate_case")) == (found[name][2] == "escalated")
+        assert len(worked.calls("close_case")) == (found[name][2] == "closed")
+        assert bool(worked.answer.left) == (found[name][2] == "escalated")
     assert found == EXPECTED
     assert imbalances(tenant.pk) == []
 
@@ -115,7 +123,7 @@ def test_a_hard_write_that_is_not_done_is_told_and_not_repeated(tenant: Tenant, 
     before = Operation.objects.exclude(action__in=["WriteMail", "CloseCase", "EscalateCase"]).count()
     for waiting in waiting_subjects(tenant.pk, 100):
         worked = work(tenant, waiting, hard_writes_end_as(status))
-        proposed = EXPECTED[waiting.id][0]
+        proposed = EXPECTED[name_of(waiting.id)][0]
         assert [seen.tool for seen in worked.history if seen.status is status and seen.tool in HARD] == proposed
         assert len(worked.answer.blocked) == len(proposed)
         if proposed:
