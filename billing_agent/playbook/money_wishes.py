@@ -13,7 +13,7 @@ from agentops.registry.offline.looking import Unclear
 from agentops.registry.offline.outcomes import Change, Outcome
 from billing_agent.playbook.choosing import method_for, one_invoice
 from billing_agent.playbook.facts import Billed, Charge, Desk, Head, Line
-from billing_agent.playbook.questions import card_needed, is_given_up
+from billing_agent.playbook.questions import attempt_with, card_needed, is_given_up
 from billing_agent.playbook.wishes import Wish
 
 CLOSE_TOGETHER = timedelta(days=7)
@@ -206,13 +206,4 @@ def retry(wish: Wish, desk: Desk) -> list[Outcome]:
     why = is_given_up(billed, method, desk.today)
     if why:
         return [card_needed(billed, method, why, account)]
-    arguments = {
-        "invoice_id": head.id,
-        "payment_method_id": method.id,
-        "amount_minor": head.left.minor,
-        "currency": head.left.currency,
-    }
-    about = f"another attempt to charge invoice {head.words}"
-    return [
-        Change("retry_charge", arguments, about, f"{{amount}} for invoice {head.words} is charged, and it is paid.")
-    ]
+    return [attempt_with(billed, method)]

@@ -4,7 +4,7 @@ import re
 from datetime import date
 
 from agentops.registry.offline.looking import Unclear
-from agentops.registry.offline.outcomes import Handed, Outcome
+from agentops.registry.offline.outcomes import Change, Handed, Outcome
 from billing_agent.connectors.mail_rules import LONGEST_VALUE
 from billing_agent.playbook.answers import Answer, day, letter, reason_words
 from billing_agent.playbook.choosing import one_invoice
@@ -49,21 +49,39 @@ def card_needed(billed: Billed, method: Method, why: str, account: Account) -> A
 
 
 def declined(wish: Wish, desk: Desk) -> list[Outcome]:
-    """Tell why an invoice is not paid and what happens next; what nobody tries any more is also for a person."""
+    """Tell why an invoice is not paid and what happens next; what nobody tries any more is also for a person.
+
+    When the customer has another card since, it is charged.
+    """
     billed = one_invoice(wish, desk, among_open=True)
     head, account, attempt = billed.head, desk.account(), billed.declined
     if head.status != "open":
         raise Unclear(f"invoice {head.words} is {head.status}, though the text says that it is not paid")
     if attempt is None:
         return [_due(billed, account)]
-    method = account.method(attempt.method_id)
+    method = account.default_method or account.method(attempt.method_id)
     why = is_given_up(billed, method, desk.today) if method is not None else ""
     if method is not None and why:
         return [card_needed(billed, method, why, account)]
+    if method is not None and method.id != attempt.method_id:
+        return [attempt_with(billed, method)]
     told: list[Outcome] = [_reminder(billed, account, attempt.decline_code)]
     if head.next_attempt_at is None:
         told.append(no_attempt_left(f"the unpaid invoice {head.words}"))
     return told
+
+
+def attempt_with(billed: Billed, method: Method) -> Change:
+    """Return the attempt to charge what is left of an open invoice."""
+    head = billed.head
+    arguments = {
+        "invoice_id": head.id,
+        "payment_method_id": method.id,
+        "amount_minor": head.left.minor,
+        "currency": head.left.currency,
+    }
+    about = f"another attempt to charge invoice {head.words}"
+    return Change("retry_charge", arguments, about, f"{{amount}} for invoice {head.words} is charged, and it is paid.")
 
 
 def _reminder(billed: Billed, account: Account, decline_code: str) -> Answer:

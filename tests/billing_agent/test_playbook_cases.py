@@ -350,6 +350,13 @@ def test_expired_card_is_not_charged(tenant: Tenant) -> None:
     assert [call["template_id"] for call in worked.calls("send_email")] == ["new-card-needed"]
 
 
+def test_dunning_goes_on_with_a_card_that_is_new(tenant: Tenant) -> None:
+    worked = ask(tenant, "oyelaran", "Invoice #-1 of Tunde Oyelaran is open, and the card has expired.")
+    (call,) = worked.calls("retry_charge")
+    assert call["payment_method_id"] == "pm_oyelaran_new"
+    assert [mail["template_id"] for mail in worked.calls("send_email")] == ["payment-received"]
+
+
 def test_answer_tells_what_was_read(tenant: Tenant) -> None:
     worked = work(tenant, case(tenant, "C-2010"))
     context = PlanContext(new_id(), "", "", case(tenant, "C-2010"), ROLE.tools, worked.history[:2], utcnow())
