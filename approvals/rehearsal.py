@@ -24,7 +24,7 @@ _THERE = "scenario"
 
 
 class People:
-    """Accounts without a password, known to whoever rehearses by their names alone."""
+    """Accounts without a password, who decide without a second factor: only tests and scenarios name them."""
 
     @transaction.atomic
     def hire(self, tenant_id: UUID, names: Sequence[str]) -> None:

@@ -102,8 +102,6 @@ MAIL_FROM = ENVIRONMENT.text("MAIL_FROM", "")
 SLACK_URL = "https://slack.com/api"
 # What the sweep looks after for packages that the runtime does not know.
 SWEEP_DUTIES = ["agentops.api.deliveries.forget_old"]
-# Who decides in scenarios: an implementation of agentops.evals.ports.People.
-SCENARIO_PEOPLE = "approvals.rehearsal.People"
 # Where billing is done, "embedded" or "stripe": docs/operations.md, "Billing at Stripe".
 BILLING_SYSTEM = ENVIRONMENT.choice("BILLING_SYSTEM", "embedded", ("embedded", "stripe"))
 # Only tests speak to another one.

@@ -31,6 +31,9 @@ SERVESTATIC_USE_FINDERS = True
 # What one run counts, no other one finds.
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
 
+# Who decides in scenarios: an implementation of agentops.evals.ports.People. No installation that works names one.
+SCENARIO_PEOPLE = "approvals.rehearsal.People"
+
 # Approved means carried out next, unless a test says otherwise.
 APPROVAL_UNDO_SECONDS = 0
 

@@ -1,11 +1,13 @@
 """Scenarios worked by the real runtime and real approvals, with the toy role."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from agentops import settings as settings_package
 from agentops.evals import suite
 from agentops.evals.suite import Report, UnknownScenario, run_suite
 from agentops.kernel.errors import FailureKind
@@ -280,6 +282,12 @@ def test_under_a_model_scripted_ones_are_left_out_and_named(monkeypatch: pytest.
     report = run(scene("scripted", 500))
     assert (report.results, report.left_out) == ((), ("scripted",))
     assert "left out" in report.as_text()
+
+
+@pytest.mark.parametrize("module", ["base", "demo", "production"])
+def test_no_installation_that_works_has_people_who_need_no_second_factor(module: str) -> None:
+    source = Path(settings_package.__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    assert "SCENARIO_PEOPLE" not in source
 
 
 def test_two_stand_ins_for_one_role_are_refused(toy: Toy) -> None:
