@@ -11,6 +11,20 @@ from tests.factories.fake_stripe.params import BOOL, DECIMAL, INT, LIST, META, R
 from tests.factories.fake_stripe.routing import Route, retrieving
 from tests.factories.fake_stripe.world import Obj, World, changed_fields
 
+_PRICE = {
+    "currency": STR,
+    "unit_amount": INT,
+    "unit_amount_decimal": DECIMAL,
+    "product": STR,
+    "product_data": {"name": STR, "metadata": META},
+    "recurring": {"interval": STR, "interval_count": INT},
+    "active": BOOL,
+    "nickname": STR,
+    "lookup_key": STR,
+    "tax_behavior": STR,
+    "metadata": META,
+}
+
 
 def create_product(world: World, form: Mapping[str, Any]) -> Obj:
     """Make something that is sold; its id may be chosen."""
@@ -58,20 +72,7 @@ def update_product(world: World, form: Mapping[str, Any], ref: str) -> Obj:
 
 def create_price(world: World, form: Mapping[str, Any]) -> Obj:
     """Make a price, for a product or one that is made with it."""
-    shape = {
-        "currency": STR,
-        "unit_amount": INT,
-        "unit_amount_decimal": DECIMAL,
-        "product": STR,
-        "product_data": {"name": STR, "metadata": META},
-        "recurring": {"interval": STR, "interval_count": INT},
-        "active": BOOL,
-        "nickname": STR,
-        "lookup_key": STR,
-        "tax_behavior": STR,
-        "metadata": META,
-    }
-    asked = read(form, shape, needs=("currency",))
+    asked = read(form, _PRICE, needs=("currency",))
     code, amount = currency(asked["currency"]), asked.get("unit_amount")
     if amount is None and "unit_amount_decimal" not in asked:
         raise invalid("Price `unit_amount` or `unit_amount_decimal` must be specified.", "unit_amount")

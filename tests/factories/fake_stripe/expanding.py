@@ -50,7 +50,8 @@ def expanded(world: World, answer: Obj, paths: Iterable[str]) -> Obj:
                 _expand(world, each, parts[1:], path)
         else:
             _expand(world, answer, parts, path)
-    return shown(answer)
+    told: Obj = shown(answer)
+    return told
 
 
 def _expand(world: World, holder: Any, parts: list[str], path: str) -> None:

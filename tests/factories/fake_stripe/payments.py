@@ -132,18 +132,7 @@ def _charge(world: World, intent: Obj, method: Obj, answer: str) -> Obj:
             "livemode": world.live,
             "metadata": dict(intent["metadata"]),
             "on_behalf_of": None,
-            "outcome": {
-                "advice_code": "try_again_later" if answer else None,
-                "network_advice_code": None,
-                "network_decline_code": "01" if answer else None,
-                "network_status": "declined_by_network" if answer else "approved_by_network",
-                "reason": decline_code or code,
-                "risk_level": "normal",
-                "seller_message": "The bank did not return any further details with this decline."
-                if answer
-                else "Payment complete.",
-                "type": "issuer_declined" if answer else "authorized",
-            },
+            "outcome": _outcome(decline_code or code),
             "paid": not answer,
             "payment_intent": intent["id"],
             "payment_method": method["id"],
@@ -163,6 +152,22 @@ def _charge(world: World, intent: Obj, method: Obj, answer: str) -> Obj:
             "transfer_group": None,
         }
     )
+
+
+def _outcome(reason: str | None) -> Obj:
+    """Return what the network said; ``reason`` is why it declined."""
+    return {
+        "advice_code": "try_again_later" if reason else None,
+        "network_advice_code": None,
+        "network_decline_code": "01" if reason else None,
+        "network_status": "declined_by_network" if reason else "approved_by_network",
+        "reason": reason,
+        "risk_level": "normal",
+        "seller_message": "The bank did not return any further details with this decline."
+        if reason
+        else "Payment complete.",
+        "type": "issuer_declined" if reason else "authorized",
+    }
 
 
 def create(world: World, form: Mapping[str, Any]) -> Obj:

@@ -53,18 +53,7 @@ def create(world: World, form: Mapping[str, Any]) -> Obj:
             "created": world.now,
             "current_phase": {"start_date": start, "end_date": end},
             "customer": subscription["customer"],
-            "default_settings": {
-                "application_fee_percent": None,
-                "automatic_tax": {"disabled_reason": None, "enabled": False, "liability": None},
-                "billing_cycle_anchor": "automatic",
-                "billing_thresholds": None,
-                "collection_method": subscription["collection_method"],
-                "default_payment_method": subscription["default_payment_method"],
-                "description": None,
-                "invoice_settings": {"account_tax_ids": None, "days_until_due": None, "issuer": {"type": "self"}},
-                "on_behalf_of": None,
-                "transfer_data": None,
-            },
+            "default_settings": _settings(subscription),
             "end_behavior": "release",
             "livemode": world.live,
             "metadata": merged({}, asked.get("metadata")),
@@ -81,6 +70,21 @@ def create(world: World, form: Mapping[str, Any]) -> Obj:
     world.effect("subscription_schedule.created", schedule)
     world.effect("customer.subscription.updated", subscription, {"schedule": None})
     return schedule
+
+
+def _settings(subscription: Obj) -> Obj:
+    return {
+        "application_fee_percent": None,
+        "automatic_tax": {"disabled_reason": None, "enabled": False, "liability": None},
+        "billing_cycle_anchor": "automatic",
+        "billing_thresholds": None,
+        "collection_method": subscription["collection_method"],
+        "default_payment_method": subscription["default_payment_method"],
+        "description": None,
+        "invoice_settings": {"account_tax_ids": None, "days_until_due": None, "issuer": {"type": "self"}},
+        "on_behalf_of": None,
+        "transfer_data": None,
+    }
 
 
 def _phase(world: World, asked: Mapping[str, Any], start: int, end: int) -> Obj:

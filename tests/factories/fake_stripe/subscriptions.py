@@ -41,6 +41,40 @@ _FIELDS = {
     "proration_behavior": STR,
 }
 
+_BLANK: Obj = {
+    "object": "subscription",
+    "application": None,
+    "application_fee_percent": None,
+    "automatic_tax": {"disabled_reason": None, "enabled": False, "liability": None},
+    "billing_cycle_anchor_config": None,
+    "billing_mode": {"flexible": None, "type": "classic"},
+    "billing_schedules": [],
+    "billing_thresholds": None,
+    "cancel_at": None,
+    "canceled_at": None,
+    "cancellation_details": {"comment": None, "feedback": None, "reason": None},
+    "default_source": None,
+    "discounts": [],
+    "ended_at": None,
+    "invoice_settings": {"account_tax_ids": None, "issuer": {"type": "self"}},
+    "latest_invoice": None,
+    "next_pending_invoice_item_invoice": None,
+    "on_behalf_of": None,
+    "pause_collection": None,
+    "payment_settings": {"payment_method_options": None, "payment_method_types": None},
+    "pending_invoice_item_interval": None,
+    "pending_setup_intent": None,
+    "pending_update": None,
+    "schedule": None,
+    "status": "active",
+    "test_clock": None,
+    "transfer_data": None,
+    "trial_end": None,
+    "trial_settings": {"end_behavior": {"missing_payment_method": "create_invoice"}},
+    "trial_start": None,
+}
+"""What a subscription says before anything is known of it."""
+
 
 def create(world: World, form: Mapping[str, Any]) -> Obj:
     """Make a subscription, with its first invoice."""
@@ -82,53 +116,24 @@ def _shaped(
     world: World, ref: str, customer: Obj, items: list[Obj], asked: Mapping[str, Any], start: int, anchor: int
 ) -> Obj:
     return {
+        **copy.deepcopy(_BLANK),
         "id": ref,
-        "object": "subscription",
-        "application": None,
-        "application_fee_percent": None,
-        "automatic_tax": {"disabled_reason": None, "enabled": False, "liability": None},
         "billing_cycle_anchor": anchor,
-        "billing_cycle_anchor_config": None,
-        "billing_mode": {"flexible": None, "type": "classic"},
-        "billing_schedules": [],
-        "billing_thresholds": None,
-        "cancel_at": None,
         "cancel_at_period_end": asked.get("cancel_at_period_end", False),
-        "canceled_at": None,
-        "cancellation_details": {"comment": None, "feedback": None, "reason": None},
         "collection_method": asked.get("collection_method") or AUTOMATIC,
         "created": world.now,
         "currency": items[0]["price"]["currency"],
         "customer": customer["id"],
         "days_until_due": asked.get("days_until_due"),
         "default_payment_method": asked.get("default_payment_method"),
-        "default_source": None,
         "default_tax_rates": [
             world.find("tax_rate", rate, "default_tax_rates") for rate in asked.get("default_tax_rates") or ()
         ],
         "description": asked.get("description"),
-        "discounts": [],
-        "ended_at": None,
-        "invoice_settings": {"account_tax_ids": None, "issuer": {"type": "self"}},
         "items": item_list(ref, items),
-        "latest_invoice": None,
         "livemode": world.live,
         "metadata": merged({}, asked.get("metadata")),
-        "next_pending_invoice_item_invoice": None,
-        "on_behalf_of": None,
-        "pause_collection": None,
-        "payment_settings": {"payment_method_options": None, "payment_method_types": None},
-        "pending_invoice_item_interval": None,
-        "pending_setup_intent": None,
-        "pending_update": None,
-        "schedule": None,
         "start_date": start,
-        "status": "active",
-        "test_clock": None,
-        "transfer_data": None,
-        "trial_end": None,
-        "trial_settings": {"end_behavior": {"missing_payment_method": "create_invoice"}},
-        "trial_start": None,
     }
 
 
