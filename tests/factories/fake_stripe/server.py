@@ -4,6 +4,7 @@ import json
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -35,11 +36,13 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, port: int, account: Account, script: Script) -> None:
         self.account, self.script = account, script
         self.control = Control(account, script)
+        self.mistakes: list[str] = []
         super().__init__(("127.0.0.1", port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a client that has gone; anything else is a mistake in the fake."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            self.mistakes.append(traceback.format_exc())
             super().handle_error(request, client_address)
 
 
@@ -152,3 +155,5 @@ def fake_stripe(now: datetime | int | None = None, log: Path | None = None) -> I
         server.shutdown()
         server.server_close()
         thread.join(10)
+    # To a client it looked as if the connection had been cut.
+    assert not server.mistakes, server.mistakes[0]
