@@ -32,7 +32,7 @@ class AtLocalStripe(AtStripe):
 
     def __init__(self, url: str) -> None:
         self.begin()
-        self.api = stripe.StripeClient(
+        self.api: Any = stripe.StripeClient(
             SECRET_TEST, stripe_version=API_VERSION, base_addresses={"api": url}, max_network_retries=0
         ).v1
 
@@ -42,7 +42,7 @@ class AtLocalStripe(AtStripe):
 
     def charged(self, customer: str, minor: int, currency: str = "usd") -> str:
         """Take an amount from a card that pays, and return the charge."""
-        card: Any = {
+        card = {
             "type": "card",
             "card": {"number": "4242424242424242", "exp_month": 8, "exp_year": 2034, "cvc": 123},
         }

@@ -38,7 +38,7 @@ class AtStripe(System):
     def __init__(self, fake: FakeStripe) -> None:
         self.begin()
         self.fake = fake
-        self.api = stripe.StripeClient(
+        self.api: Any = stripe.StripeClient(
             SECRET_TEST, stripe_version=API_VERSION, base_addresses={"api": fake.url}, max_network_retries=0
         ).v1
 
@@ -55,7 +55,9 @@ class AtStripe(System):
     def customer(self, name: str, *, currency: str = "USD", tax_bp: int = 1000) -> str:
         """Make a customer at Stripe, whom the house knows."""
         told = {"currency": currency.lower(), "tax_rate": self.tax_rate(tax_bp)}
-        ref = self.api.customers.create({"name": name, "email": f"{name.lower()}@example.com", "metadata": told}).id
+        ref = str(
+            self.api.customers.create({"name": name, "email": f"{name.lower()}@example.com", "metadata": told}).id
+        )
         models.Customer.objects.create(
             tenant=self.tenant,
             ref=ref,
@@ -69,7 +71,7 @@ class AtStripe(System):
     def tax_rate(self, tax_bp: int) -> str:
         """Make a tax rate."""
         asked = {"display_name": "VAT", "inclusive": False, "percentage": tax_bp / 100}
-        return self.api.tax_rates.create(asked).id  # type: ignore[arg-type]
+        return str(self.api.tax_rates.create(asked).id)
 
     def card(self, customer: str, *, declines: str = "", default: bool = False) -> str:
         """Save a card."""
@@ -82,12 +84,12 @@ class AtStripe(System):
                 "currency": currency.lower(),
                 "unit_amount": minor,
                 "nickname": name,
-                "recurring": {"interval": interval},  # type: ignore[typeddict-item]
+                "recurring": {"interval": interval},
                 "product_data": {"name": name},
                 "active": sold,
             }
         )
-        return price.id
+        return str(price.id)
 
     def subscription(self, customer: str, plan: str) -> str:
         """Subscribe; the first invoice is paid by the default card."""
@@ -101,7 +103,7 @@ class AtStripe(System):
             }
         )
         assert made.status == "active"
-        return made.id
+        return str(made.id)
 
     def dispute(self, charge: str) -> None:
         """Take a charge back."""
@@ -123,7 +125,7 @@ class AtStripe(System):
             case "subscription":
                 item = self.fake.objects("subscription")[0]["items"]["data"][0]["id"]
                 changed = {"items": [{"id": item, "quantity": 2}], "proration_behavior": "none"}
-                self.api.subscriptions.update(ref, changed)  # type: ignore[arg-type]
+                self.api.subscriptions.update(ref, changed)
             case "plan":
                 self.api.prices.update(ref, {"nickname": "Enterprise"})
             case _:
