@@ -19,6 +19,7 @@ from billing_agent.connectors.port import (
     ReverseCredit,
     VoidInvoice,
     Write,
+    WriteOffInvoice,
 )
 from tests.billing_agent.contract.harness import System
 
@@ -97,6 +98,7 @@ WRITES: Mapping[str, Callable[[Cast], Write]] = {
     "plan change dropped": _dropped_change,
     "invoice": lambda cast: GenerateInvoice((Item("Extra", 3, 333), Item("More", 1, 100)), "USD", "Extra", 14),
     "void": lambda cast: VoidInvoice(cast.open, "Billed twice"),
+    "written off": lambda cast: WriteOffInvoice(cast.system.bill(cast.dana, 1000, due_days=0), "Nobody pays it"),
     "paused": lambda cast: PauseSubscription(cast.subscription, None),
     "resumed": _resumption,
     "cancelled": lambda cast: CancelSubscription(cast.subscription, now=True, reason="Too dear"),
@@ -115,6 +117,7 @@ MOVES: Mapping[str, Mapping[str, int]] = {
     "refund": {"refunds": 1, "refunded": 1234},
     "invoice": {"invoices": 1, "owed": 1209},
     "void": {"owed": -2200},
+    "written off": {"owed": -1100},
 }
 """What each write adds to Dana's books. Those of subscriptions move nothing, except a change of the plan now."""
 
@@ -127,5 +130,6 @@ SAID: Mapping[str, int] = {
     "refund": 1234,
     "invoice": 1209,
     "void": 2200,
+    "written off": 1100,
 }
 """What each preview says that it is about."""

@@ -58,9 +58,9 @@ class System(ABC):
         context = self.context(customer, key or f"key-{self.calls}")
         return self.billing.write(replace(context, expected_versions=shown.versions), write)
 
-    def bill(self, customer: str, minor: int, currency: str = "USD") -> str:
+    def bill(self, customer: str, minor: int, currency: str = "USD", *, due_days: int = 14) -> str:
         """Make an open invoice over an amount before tax, and return its id."""
-        made = self.act(customer, GenerateInvoice((Item("Set-up", 1, minor),), currency, "Set-up", 14))
+        made = self.act(customer, GenerateInvoice((Item("Set-up", 1, minor),), currency, "Set-up", due_days))
         return str(made["invoice_id"])
 
     def pay(self, customer: str, invoice: str, method: str) -> str:

@@ -19,6 +19,7 @@ from billing_agent.connectors.port import (
     ReverseCredit,
     VoidInvoice,
     Write,
+    WriteOffInvoice,
 )
 from billing_agent.connectors.records import InvoiceStatus
 from tests.billing_agent.contract.cast import Cast, usd
@@ -111,6 +112,17 @@ def test_an_invoice_that_is_void_never_changes(cast: Cast) -> None:
     cast.act(ApplyCredit(usd(700), "Late", cast.open))
     assert cast.system.books(cast.dana).since(before) == {"credit": 700}
     assert cast.system.billing.invoice(cast.system.context(cast.dana), cast.open) == void
+
+
+def test_only_an_invoice_that_is_due_is_written_off_and_then_it_never_changes(cast: Cast) -> None:
+    assert refused(cast, WriteOffInvoice(cast.open, "Nobody pays it")) is FailureKind.CONFLICT
+    due = cast.system.bill(cast.dana, 1000, due_days=0)
+    assert cast.act(WriteOffInvoice(due, "Nobody pays it"))["written_off_minor"] == 1100
+    found, _ = cast.system.billing.invoice(cast.system.context(cast.dana), due)
+    assert found.status is InvoiceStatus.UNCOLLECTIBLE
+    assert refused(cast, WriteOffInvoice(due, "Again")) is FailureKind.CONFLICT
+    assert refused(cast, VoidInvoice(due, "No")) is FailureKind.CONFLICT
+    assert refused(cast, RetryCharge(due, cast.card, usd(1100))) is FailureKind.CONFLICT
 
 
 def test_credit_that_a_void_invoice_used_comes_back(cast: Cast) -> None:
