@@ -37,6 +37,7 @@ _SAYS: Mapping[str, tuple[str, ...]] = {
     "credit": ("customer_credit",),
     "invoice": ("receivable",),
     "void": ("revenue", "tax"),
+    "write_off": ("written_off",),
 }
 
 
@@ -64,12 +65,13 @@ def _of(key: str, accounts: Accounts) -> Iterator[Difference]:
             words = f"The books have {_sums(booked)} under a key of which the billing system has no operation."
             yield Difference(Gap.ENTRY_WITHOUT_OPERATION, words, key, url)
         return
-    if call is None and not effect.by_schedule:
+    if call is None and effect.for_call:
         words = f"The billing system did this, and the ledger has no call for it: {_told(effect)}."
         yield Difference(Gap.EFFECT_WITHOUT_CALL, words, key, url)
     if call is not None:
         yield from _as_asked(call, effect, url)
-    yield from _as_booked(effect, booked, url)
+    if effect.in_books:
+        yield from _as_booked(effect, booked, url)
 
 
 def _as_asked(call: MadeCall, effect: TookEffect, url: str) -> Iterator[Difference]:

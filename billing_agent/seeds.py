@@ -24,6 +24,7 @@ from agentops.tenancy.models import Tenant
 from billing_agent.connectors import billing
 from billing_agent.connectors.dispute_rules import Told
 from billing_agent.connectors.disputing import open_dispute
+from billing_agent.connectors.origins import BY_SEEDS
 from billing_agent.connectors.port import (
     ApplyCredit,
     ChangePlan,
@@ -178,7 +179,7 @@ def _live_through(tenant: Tenant, history: list[Record], now: datetime) -> None:
             if record["days_ago"] == days:
                 customer = Customer.objects.get(tenant=tenant, ref=record["customer"])
                 at = moment + timedelta(minutes=number)
-                _HAPPENED[record["do"]](_Event(customer, record, f"seed:{number}", at))
+                _HAPPENED[record["do"]](_Event(customer, record, f"{BY_SEEDS}{number}", at))
 
 
 def _billed(event: _Event) -> None:

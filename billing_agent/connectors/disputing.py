@@ -17,6 +17,7 @@ from billing_agent.connectors.applying import post
 from billing_agent.connectors.checks import require_open_books
 from billing_agent.connectors.dispute_rules import Step, Told, plan_told
 from billing_agent.connectors.effect import conflict, invalid, missing
+from billing_agent.connectors.origins import BY_PROCESSOR
 from billing_agent.connectors.records import OPEN_DISPUTES, Dispute, DisputeStatus
 
 
@@ -83,7 +84,7 @@ def _keep(tenant_id: UUID, told: Told, now: datetime) -> Kept:
             require_open_books(reading.closed_through(tenant_id), now.date())
         if step.fields:
             row = _write(tenant_id, charge, row, told, step)
-            post(Call(tenant_id, f"dispute:{told.ref}", now), charge.customer.ref, step.entries)
+            post(Call(tenant_id, f"{BY_PROCESSOR}{told.ref}", now), charge.customer.ref, step.entries)
         if row is None:
             raise ValueError("a dispute that is not known is new")
         return Kept(reading.dispute_record(row, charge.ref), changed=bool(step.fields))

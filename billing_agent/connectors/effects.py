@@ -21,8 +21,9 @@ class Move:
 class TookEffect:
     """What happened under one idempotency key.
 
-    ``moves`` are charges, refunds, credits, invoices and voids; nothing for what moves no money. ``declined``: it was
-    carried out, and the issuer refused. ``by_schedule``: the system did it by itself, for no call.
+    ``moves`` are charges, refunds, credits, and invoices that were issued, taken back or written off.
+    ``declined``: it was carried out, and the issuer refused. ``for_call``: a call asked for it; the schedule, say, did not.
+    ``in_books``: its moves belong into the books of this house; a vendor that keeps the books itself says no.
     """
 
     key: str
@@ -30,7 +31,8 @@ class TookEffect:
     action: str
     moves: tuple[Move, ...] = ()
     declined: bool = False
-    by_schedule: bool = False
+    for_call: bool = True
+    in_books: bool = True
 
 
 class EffectLog(Protocol):

@@ -10,12 +10,13 @@ from agentops.kernel.money import Money
 from billing_agent import models
 from billing_agent.connectors.claims import ONCE
 from billing_agent.connectors.effects import Move, TookEffect
-from billing_agent.connectors.renewing import BY_SCHEDULE
+from billing_agent.connectors.origins import origin_of
 
 AT_ONCE = 2_000
 """Keys that one query asks about."""
 
 _VOIDS = "VoidInvoice"
+_ACTIONS = {_VOIDS: "void", "WriteOffInvoice": "write_off"}
 _BILLED = frozenset({"subtotal_minor", "invoiced_minor"})
 """What the recorded result of an operation has that made the invoice it names."""
 
@@ -40,7 +41,7 @@ class EmbeddedLog:
                 action=row.action,
                 moves=tuple(moves.get(key, ())),
                 declined=key in declined,
-                by_schedule=key.startswith(BY_SCHEDULE),
+                for_call=not origin_of(key),
             )
             for key, row in sorted(found.items())
         ]
@@ -74,18 +75,20 @@ def _moves(tenant_id: UUID, found: Mapping[str, models.Operation]) -> tuple[dict
 
 
 def _add_invoices(tenant_id: UUID, rows: Sequence[models.Operation], moves: dict[str, list[Move]]) -> None:
-    """Add what was billed and taken back, from the invoices as they are, which results name."""
-    named = [(row, row.result.get("invoice_id", "")) for row in rows if _is_about_bill(row)]
-    found = models.Invoice.objects.filter(tenant_id=tenant_id, ref__in={ref for _, ref in named} - {""})
+    """Add what was billed, taken back and given up, from the invoices as they are, which results name."""
+    named = [(row, row.result.get("invoice_id", ""), kind) for row in rows if (kind := _kind_of(row))]
+    found = models.Invoice.objects.filter(tenant_id=tenant_id, ref__in={ref for _, ref, _ in named} - {""})
     invoices = {invoice.ref: invoice for invoice in found}
-    for row, ref in named:
+    for row, ref, kind in named:
         if ref in invoices:
-            kind = "void" if row.action == _VOIDS else "invoice"
-            _add(moves, row.key, kind, invoices[ref].total_minor, invoices[ref].currency)
+            invoice = invoices[ref]
+            settled = invoice.paid_minor + invoice.credited_minor if kind == "write_off" else 0
+            _add(moves, row.key, kind, invoice.total_minor - settled, invoice.currency)
 
 
-def _is_about_bill(row: models.Operation) -> bool:
-    return row.action == _VOIDS or bool(_BILLED & set(row.result))
+def _kind_of(row: models.Operation) -> str:
+    """Return what an operation did with the invoice that its result names, empty when it only charged it."""
+    return _ACTIONS.get(row.action) or ("invoice" if _BILLED & set(row.result) else "")
 
 
 def _add(moves: dict[str, list[Move]], key: str, kind: str, minor: int, currency: str) -> None:

@@ -24,14 +24,13 @@ from billing_agent.connectors.checks import require_open_books
 from billing_agent.connectors.claims import ONCE, record_result
 from billing_agent.connectors.dunning import UNTRIED, left_to_people, tell_people
 from billing_agent.connectors.effect import Effect, Snapshot
+from billing_agent.connectors.origins import BY_SCHEDULE
 from billing_agent.connectors.renewing_rules import due_retry, plan_due, standing
 from billing_agent.connectors.rules import plan
 from billing_agent.connectors.snapshots import Named, of_customer
 
 _LIVE = (models.Subscription.Status.ACTIVE, models.Subscription.Status.PAST_DUE)
 _PAGE = 500
-BY_SCHEDULE = "due:"
-"""How the keys of what is due begin; no key of an agent's call does, which is a digest in hexadecimal digits."""
 Found = tuple[str, str, str]  # the customer's id, the record's id, and the key of what is due
 
 

@@ -9,7 +9,7 @@ from agentops.kernel.money import Money
 from agentops.registry.call_record import call_record
 from agentops.registry.made import Approval, MadeCall
 from billing_agent import queries
-from billing_agent.connectors.renewing import BY_SCHEDULE
+from billing_agent.connectors.origins import origin_of
 from billing_agent.pages.history import NOTHING, sentence, signed, standing
 
 
@@ -54,9 +54,7 @@ class Makers:
         """Return who made what has this key; nothing is said of what has none."""
         if key in self._calls:
             return Made(step=key, approval=self._approvals.get(key))
-        if key.startswith(BY_SCHEDULE):
-            return Made(words="by schedule")
-        return Made(words=f"operation {key}, of which no call is known" if key else "")
+        return Made(words=origin_of(key) or (f"operation {key}, of which no call is known" if key else ""))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Each kind of difference between ledger, billing system and books, one at a time (pure)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -11,6 +12,8 @@ from agentops.registry.made import MadeCall, Stand
 from agentops.registry.reconcile import Gap
 from billing_agent.comparing import Accounts, booked_move, compare
 from billing_agent.connectors.effects import Move, TookEffect
+from billing_agent.connectors.posting import EntryKind
+from billing_agent.pages.history import sentence
 
 NOW = datetime(2026, 11, 11, tzinfo=UTC)
 
@@ -24,9 +27,9 @@ def call(minor: int | None = 500, stand: Stand = Stand.DONE, key: str = "k") -> 
     return {key: MadeCall(key, "apply_credit", stand, money, NOW, UUID(int=1), 7)}
 
 
-def effect(*minor: int, key: str = "k", declined: bool = False, by_schedule: bool = False) -> dict[str, TookEffect]:
+def effect(*minor: int, key: str = "k", declined: bool = False, for_call: bool = True) -> dict[str, TookEffect]:
     moves = tuple(Move("credit", usd(each)) for each in minor)
-    return {key: TookEffect(key, NOW, "ApplyCredit", moves, declined, by_schedule)}
+    return {key: TookEffect(key, NOW, "ApplyCredit", moves, declined, for_call)}
 
 
 def books(*minor: int, key: str = "k") -> dict[str, Sequence[Move]]:
@@ -38,7 +41,7 @@ CASES = {
     "all agree": (Accounts(call(), effect(500), books(500), {}), []),
     "a call that moves no money": (Accounts(call(None), effect(), {}, {}), []),
     "a decline": (Accounts(call(), effect(declined=True), {}, {}), []),
-    "what is due by the calendar": (Accounts({}, effect(500, by_schedule=True), books(500), {}), []),
+    "what is due by the calendar": (Accounts({}, effect(500, for_call=False), books(500), {}), []),
     "under way, not seen yet": (Accounts(call(stand=Stand.UNDER_WAY), {}, {}, {}), []),
     "under way, seen already": (Accounts(call(stand=Stand.UNDER_WAY), effect(500), books(500), {}), []),
     "unknown and nothing there": (
@@ -97,6 +100,10 @@ CASES = {
         Accounts(call(), effect(500), {}, {}),
         [(Gap.EFFECT_WITHOUT_ENTRY, "The billing system moved credit $5.00, and the books have no entry for it.")],
     ),
+    "a vendor that keeps the books itself": (
+        Accounts(call(), {"k": replace(effect(500)["k"], in_books=False)}, {}, {}),
+        [],
+    ),
     "in the books alone": (
         Accounts({}, {}, books(500), {}),
         [
@@ -133,6 +140,12 @@ def test_differences_stand_by_key_with_their_page() -> None:
 )
 def test_an_entry_says_what_the_systems_log_says(kind: str, moved: dict[str, int], minor: int) -> None:
     assert booked_move(kind, "USD", moved) == Move(kind, usd(minor))
+
+
+def test_every_kind_of_entry_has_its_sentence() -> None:
+    about = {kind.value: sentence(kind.value, "USD", {"cash": 100, "receivable": -100}, "INV-1") for kind in EntryKind}
+    assert about["charge"] == "Paid $1.00 for invoice INV-1"
+    assert all(about.values())
 
 
 def test_what_follows_from_another_entry_is_not_compared() -> None:

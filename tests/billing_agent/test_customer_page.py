@@ -42,7 +42,8 @@ def test_money_is_told_in_words_with_what_is_owed_after_each(desk: Desk) -> None
     text = read(reader_of(desk.tenant), DANA)
     happened = text[text.index("What happened to the money") :]
     told = [
-        "The bank took back $50.00 that was paid for invoice INV-000002: a dispute – −$50.00 $8.00 credit",
+        "The bank took back $50.00 that was paid for invoice INV-000002: a dispute",
+        "told by the processor – −$50.00 $8.00 credit",
         "Refunded $5.00 of what was paid for invoice INV-000002 Half was not held operation back, of which no call",
         "is known – −$5.00 $8.00 credit",
         "Used credit of $22.00 on invoice INV-000001 operation given, of which no call is known – – $8.00 credit",

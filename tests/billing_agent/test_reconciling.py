@@ -22,7 +22,7 @@ from billing_agent.connectors.effect import Posted
 from billing_agent.connectors.embedded_log import EmbeddedLog
 from billing_agent.connectors.port import CancelSubscription, ChangePlan, RefundCharge, RetryCharge, VoidInvoice
 from billing_agent.connectors.renewing import run_due
-from billing_agent.models import Credit, Entry, Operation
+from billing_agent.models import Entry, Operation
 from billing_agent.reconciling import reconcile
 from tests.billing_agent.pages import make_call, read, reader_of, work
 from tests.factories.billing import ONE_OF_EACH, Desk, make_case, make_desk, usd
@@ -79,6 +79,12 @@ def the_call(session: Session) -> Invocation:
     return Invocation.objects.get(session_id=session.pk, tool="apply_credit")
 
 
+def give_more(session: Session) -> None:
+    """Let the record of the session's credit say $99.00 instead of $90.00."""
+    sql = "UPDATE billing_agent_credit SET amount_minor = 9900 WHERE operation_key = %s"
+    unguarded(sql, the_call(session).idempotency_key)
+
+
 def test_what_an_agent_did_agrees(desk: Desk, session: Session) -> None:
     found = look(desk)
     assert found.differences == ()
@@ -128,7 +134,7 @@ def test_an_effect_without_a_call_is_found(desk: Desk, session: Session) -> None
 
 
 def test_a_changed_amount_is_found(desk: Desk, session: Session) -> None:
-    Credit.objects.filter(operation_key=the_call(session).idempotency_key).update(amount_minor=9900)
+    give_more(session)
     found = look(desk).differences
     assert [each.words for each in found] == [
         "The ledger says apply_credit of $90.00; the billing system moved credit $99.00.",
@@ -224,7 +230,7 @@ def test_the_page_says_that_all_agrees(desk: Desk, session: Session) -> None:
 
 def test_the_page_leads_to_the_call_and_to_the_records(desk: Desk, session: Session) -> None:
     key = the_call(session).idempotency_key or ""
-    Credit.objects.filter(operation_key=key).update(amount_minor=9900)
+    give_more(session)
     client = reader_of(desk.tenant)
     response = client.get(PAGE)
     page = response.content.decode()
@@ -266,7 +272,7 @@ def run_command(desk: Desk, *arguments: str) -> str:
 
 def test_the_command_says_the_same(desk: Desk, session: Session) -> None:
     assert run_command(desk) == "Compared: calls 2, effects 2, entries 1.\n"
-    Credit.objects.filter(operation_key=the_call(session).idempotency_key).update(amount_minor=9900)
+    give_more(session)
     told = io.StringIO()
     with pytest.raises(CommandError, match="They differ in 2 places"):
         call_command("billing_reconcile", "--tenant", desk.tenant.slug, "--json", stdout=told)
