@@ -22,7 +22,7 @@ class TookEffect:
     """What happened under one idempotency key.
 
     ``moves`` are charges, refunds, credits, and invoices that were issued, taken back or written off.
-    ``declined``: it was carried out, and the issuer refused. ``for_call``: a call asked for it; the schedule, say, did not.
+    ``declined``: it was carried out, and the issuer refused. ``for_call``: a call asked for it, not the schedule.
     ``in_books``: its moves belong into the books of this house; a vendor that keeps the books itself says no.
     """
 

@@ -24,6 +24,7 @@ from billing_agent.connectors.port import CancelSubscription, ChangePlan, Refund
 from billing_agent.connectors.renewing import run_due
 from billing_agent.models import Entry, Operation
 from billing_agent.reconciling import reconcile
+from billing_agent.seeds import seed_demo
 from tests.billing_agent.pages import make_call, read, reader_of, work
 from tests.factories.billing import ONE_OF_EACH, Desk, make_case, make_desk, usd
 
@@ -108,6 +109,13 @@ def test_what_is_done_by_the_calendar_needs_no_call(desk: Desk) -> None:
     assert run.done
     found = reconcile(desk.tenant.pk, datetime(2026, 12, 1, tzinfo=UTC), datetime(2026, 12, 3, tzinfo=UTC))
     assert found.effects >= 2
+    assert found.differences == ()
+
+
+def test_the_history_of_the_demo_agrees() -> None:
+    tenant, now = seed_demo(), timezone.now()
+    found = reconcile(tenant.pk, now - timedelta(days=400), now + timedelta(days=1))
+    assert found.effects > 50
     assert found.differences == ()
 
 
