@@ -20,6 +20,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.postgresql.creation import DatabaseCreation
 from django.db.backends.signals import connection_created
 from django.test import TransactionTestCase
+from django.urls import get_resolver
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 
@@ -47,6 +48,12 @@ def _guard(host: object) -> None:
         inside = False
     if not inside:
         raise NetworkBlocked(f"tests do not speak to other machines, and this one tried {name!r}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def addresses() -> None:
+    """Read all addresses once, with the roles that are installed: a test may install others for itself."""
+    assert get_resolver().url_patterns
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -93,7 +93,7 @@ def test_edit_opens_a_form_made_of_the_schema_with_the_arguments_in_it(stage: St
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"arg-minor": "many"}, "Enter a whole number."),
+        ({"arg-minor": "many"}, "Write a whole number in digits alone"),
         ({"arg-minor": "0"}, "greater than or equal to 1"),
         ({"arg-minor": ""}, "This field is required."),
         ({"rationale": ""}, "This field is required."),
