@@ -47,7 +47,11 @@ def billing() -> Billing:
 
 def effect_log() -> EffectLog:
     """Return the log of the system of record: what took effect there, for reconciliation."""
-    return _LOG
+    if not uses_stripe():
+        return _LOG
+    from billing_agent.connectors.stripe.log import StripeLog  # noqa: PLC0415 - its SDK is an optional extra
+
+    return StripeLog(STRIPE_KEY)
 
 
 def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:

@@ -31,7 +31,7 @@ class EmbeddedLog:
         """Return what took effect in the period, and under ``keys`` at any time. Raises ToolFailure."""
         rows = models.Operation.objects.filter(tenant_id=tenant_id)
         found = {row.key: row for row in rows.filter(at__gte=since, at__lt=until)}
-        for some in _parts(set(keys) - set(found)):
+        for some in parts(set(keys) - set(found)):
             found |= {row.key: row for row in rows.filter(key__in=some)}
         moves, declined = _moves(tenant_id, found)
         return [
@@ -47,7 +47,8 @@ class EmbeddedLog:
         ]
 
 
-def _parts(keys: Iterable[str]) -> Iterator[list[str]]:
+def parts(keys: Iterable[str]) -> Iterator[list[str]]:
+    """Return keys in parts of what one query asks about."""
     ordered = sorted(keys)
     for first in range(0, len(ordered), AT_ONCE):
         yield ordered[first : first + AT_ONCE]
@@ -57,7 +58,7 @@ def _moves(tenant_id: UUID, found: Mapping[str, models.Operation]) -> tuple[dict
     """Return what each operation moved, from the records that it made, and the keys of declined charges."""
     moves: dict[str, list[Move]] = {}
     declined: set[str] = set()
-    for some in _parts(found):
+    for some in parts(found):
         made = Q(tenant_id=tenant_id, operation_key__in=some)
         for charge in models.Charge.objects.filter(made):
             if charge.status == models.Charge.Status.SUCCEEDED:
