@@ -58,7 +58,7 @@ class StripeLog:
         with lent(tenant_id, self._capability) as secret:
             asking = _Asking(opened(secret))
             made = by_key(asking.period(since, until, customers))
-            wanted = {*keys, *(key for key, objects in made.items() if _is_within(objects, since, until))}
+            wanted = {*keys, *found, *(key for key, objects in made.items() if _is_within(objects, since, until))}
             begun = {row.key: row for row in writes.filter(of_period)}
             for some in parts(wanted - set(begun)):
                 begun |= {row.key: row for row in writes.filter(key__in=some)}

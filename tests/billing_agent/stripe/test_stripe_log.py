@@ -12,7 +12,7 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import FailureKind
 from agentops.kernel.money import Money
 from agentops.registry.reconcile import Difference, Gap
-from agentops.registry.tool import ToolFailure
+from agentops.registry.tool import OutcomeUnknown, ToolFailure
 from agentops.runtime.models import Session
 from agentops.runtime.operations import employ_agent, start_session
 from billing_agent.connectors import effect_log
@@ -20,6 +20,7 @@ from billing_agent.connectors.port import (
     ApplyCredit,
     CancelSubscription,
     ChangePlan,
+    CloseCase,
     DropPlanChange,
     GenerateInvoice,
     Item,
@@ -153,6 +154,21 @@ def test_calls_and_effects_on_two_sides_of_the_edge_are_found(desk: Desk, sessio
     assert effect_log().took_effect(desk.tenant.pk, later, later + timedelta(days=1), []) == []
 
 
+def test_write_whose_result_was_recorded_in_the_next_period_is_looked_up(desk: Desk, session: Session) -> None:
+    call(desk, session, RefundCharge(desk.charge(), usd(500), "Twice"))
+    late = utcnow() + timedelta(days=60)
+    Operation.objects.filter(key="a-call").update(at=late)
+    (found,) = effect_log().took_effect(desk.tenant.pk, late, late + timedelta(seconds=1), [])
+    assert [str(move.amount) for move in found.moves] == ["$5.00"]
+
+
+def test_case_that_is_closed_agrees_without_stripe(desk: Desk, session: Session) -> None:
+    call(desk, session, CloseCase("Done."))
+    assert look(desk) == []
+    Operation.objects.all().delete()
+    assert of(desk) == [Gap.CALL_WITHOUT_EFFECT]
+
+
 @pytest.mark.parametrize("name", ["credit", "credit in two", "refund", "charge", "invoice", "change"])
 def test_effect_without_a_call_is_found(desk: Desk, session: Session, name: str) -> None:
     desk.act(WRITES[name](desk), "a-call")
@@ -161,12 +177,26 @@ def test_effect_without_a_call_is_found(desk: Desk, session: Session, name: str)
     assert "$" in found.words
 
 
-def test_effect_that_the_house_has_no_note_of_is_found(desk: Desk, session: Session) -> None:
-    charge = desk.charge()
-    desk.post("/v1/refunds", charge=charge, amount=700, metadata={"agentops_key": "lost", "agentops_step": "refund"})
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("credit", "customer balance transaction, credit $5.00"),
+        ("credit in two", "credit note, credit $30.00"),
+        ("refund", "refund, refund $5.00"),
+        ("charge", "charge, charge $22.00"),
+        ("invoice", "invoice, invoice $33.00"),
+        ("change", "invoice, invoice $"),
+    ],
+)
+def test_effect_that_the_house_has_no_note_of_is_found(desk: Desk, session: Session, name: str, told: str) -> None:
+    """As after a restore of the house's database: something else was written to the customer, and is known."""
+    call(desk, session, ApplyCredit(usd(100), "Late"), "known")
+    desk.act(WRITES[name](desk), "lost")
+    StripeWrite.objects.filter(key="lost").delete()
+    Operation.objects.filter(key="lost").delete()
     (found,) = look(desk)
     assert (found.gap, found.key) == (Gap.EFFECT_WITHOUT_CALL, "lost")
-    assert "refund, refund $7.00" in found.words
+    assert told in found.words
 
 
 def test_what_no_call_has_its_key_on_is_nobodys_here(desk: Desk, session: Session) -> None:
@@ -219,6 +249,16 @@ def test_outcome_that_nobody_knows_is_told_with_what_stripe_has(desk: Desk, sess
     (found,) = look(desk)
     assert found.gap is Gap.UNKNOWN_OUTCOME
     assert "RefundCharge, refund $5.00" in found.words
+
+
+def test_outcome_that_nobody_knows_and_of_which_stripe_has_nothing(desk: Desk, session: Session) -> None:
+    desk.stripe.fault("POST /v1/refunds", CUT)
+    with pytest.raises(OutcomeUnknown):
+        desk.act(RefundCharge(desk.charge(), usd(500), "Twice"), "a-call")
+    make_call(session, "a-call", "refund_charge", (500, "USD"), state="unknown", unknown_since=utcnow())
+    (found,) = look(desk)
+    assert found.gap is Gap.UNKNOWN_OUTCOME
+    assert "nothing under its key" in found.words
 
 
 def test_command_compares_and_says_when_stripe_cannot_be_asked(
