@@ -13,7 +13,7 @@ from billing_agent.connectors.embedded import EmbeddedBilling
 from billing_agent.connectors.embedded_log import EmbeddedLog
 from billing_agent.connectors.port import Billing
 from billing_agent.connectors.reading import by_id_or_number
-from billing_agent.connectors.stripe import owners
+from billing_agent.connectors.stripe import disputes, owners
 
 STRIPE = "stripe"
 STRIPE_KEY = "stripe_api"
@@ -68,7 +68,7 @@ def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
 def disputed(since: datetime, limit: int) -> list[Disputed]:
     """Return the calls that made a charge about which a dispute was opened since a moment, the latest first."""
     if uses_stripe():
-        return owners.disputed(since, limit)
+        return disputes.disputed(since, limit)
     rows = models.Dispute.objects.filter(opened_at__gte=since).exclude(charge__operation_key="")
     found = rows.select_related("charge").order_by("-opened_at", "-id")[:limit]
     return [Disputed(row.tenant_id, row.charge.operation_key, row.opened_at, row.reason) for row in found]

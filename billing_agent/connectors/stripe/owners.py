@@ -1,16 +1,14 @@
-"""Whose a record at Stripe is, and which charges of ours are disputed, from what the house keeps.
+"""Whose a record at Stripe is, from what the house keeps.
 
-Both are asked where no key is at hand. Whose an id is never changes at Stripe, so that what was told once stays true;
+It is asked where no key is at hand. Whose an id is never changes at Stripe, so that what was told once stays true;
 every call asks Stripe again all the same.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
-from agentops.registry.role import Disputed
-from billing_agent.models import StripeDispute, StripeRecord
+from billing_agent.models import StripeRecord
 
 KINDS = frozenset({"invoice", "charge", "subscription", "credit", "method"})
 
@@ -37,9 +35,3 @@ def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
     """Return the customer of a record that was looked up, None for any other."""
     found = StripeRecord.objects.filter(tenant_id=tenant_id, kind=kind, ref=record_id)
     return found.values_list("customer_ref", flat=True).first()
-
-
-def disputed(since: datetime, limit: int) -> list[Disputed]:
-    """Return the calls that made a charge about which a dispute was opened since a moment, the latest first."""
-    rows = StripeDispute.objects.filter(opened_at__gte=since).order_by("-opened_at", "-id")[:limit]
-    return [Disputed(row.tenant_id, row.operation_key, row.opened_at, row.reason) for row in rows]

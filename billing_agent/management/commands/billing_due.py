@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from agentops.kernel.clock import utcnow
 from agentops.tenancy.models import Tenant
+from billing_agent.connectors import uses_stripe
 from billing_agent.connectors.renewing import run_due
 
 MOST = 1_000
@@ -21,7 +22,9 @@ class Command(BaseCommand):
         parser.add_argument("--tenant", default="", metavar="SLUG", help="only this tenant")
 
     def handle(self, *args: Any, tenant: str, **options: Any) -> None:
-        """Print a line for each thing. Raises CommandError when there is no such tenant, or something was refused."""
+        """Print a line for each thing. Raises CommandError for no such tenant, a refusal, and where Stripe bills."""
+        if uses_stripe():
+            raise CommandError("Billing is done at Stripe, which renews, collects and resumes by itself.")
         tenants = list(Tenant.objects.filter(slug=tenant) if tenant else Tenant.objects.order_by("slug"))
         if tenant and not tenants:
             raise CommandError(f"There is no tenant {tenant}.")
