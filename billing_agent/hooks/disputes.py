@@ -4,17 +4,15 @@ from uuid import UUID
 
 from agentops.registry.tool import ToolFailure
 from agentops.registry.webhook import Received, WebhookEvent
-from billing_agent.connectors import owner_of
+from billing_agent.connectors import owner_of, uses_stripe
 from billing_agent.connectors.dispute_rules import Told
 from billing_agent.connectors.disputing import close_dispute, open_dispute
-from billing_agent.connectors.records import OPEN_DISPUTES, DisputeStatus
+from billing_agent.connectors.records import OPEN_DISPUTES
+from billing_agent.connectors.stripe.disputes import MOVES_MONEY, charged_by, keep
 from billing_agent.connectors.stripe.objects import Obj, known_moment, moment, ref_of
 from billing_agent.hooks.parts import case_of, customer_of, money_of, received, thing_of
 from billing_agent.hooks.reading import part_of, text_of, whole_of
 from billing_agent.models import Case, Charge
-
-_MOVES_MONEY = {status.value: status for status in DisputeStatus}
-"""Stripe's statuses of a dispute for which the bank took money. An early inquiry (``warning_…``) takes none."""
 
 
 def told(tenant_id: UUID, event: WebhookEvent) -> Received:
@@ -23,9 +21,9 @@ def told(tenant_id: UUID, event: WebhookEvent) -> Received:
     ref, status = text_of(dispute, "id"), text_of(dispute, "status")
     charge_ref = ref_of(dispute.get("charge"))
     customer = customer_of(tenant_id, owner_of(tenant_id, "charge", charge_ref))
-    in_books = Charge.objects.filter(tenant_id=tenant_id, ref=charge_ref).exists()
     words = f"Dispute {ref} is {status.replace('_', ' ')}."
-    lines = [*_facts(dispute), _kept(tenant_id, event, dispute, status) if in_books else _NOT_OURS]
+    kept = _noted(tenant_id, dispute) if uses_stripe() else _booked(tenant_id, event, dispute)
+    lines = [*_facts(dispute), *kept]
     is_closed = event.type == "charge.dispute.closed"
     opened = case_of(
         tenant_id, event, f"dispute:{ref}", customer=customer, subject=f"Dispute {ref}: {status}", lines=lines
@@ -43,7 +41,22 @@ def told(tenant_id: UUID, event: WebhookEvent) -> Received:
     return received(opened, words)
 
 
-_NOT_OURS = "The charge is not in the books that are kept here."
+def _noted(tenant_id: UUID, dispute: Obj) -> list[str]:
+    """Note a dispute about what a call charged, as the sync does. Of other charges there is nothing to say.
+
+    Stripe is not asked here, so one about a change of plans waits for the sync.
+    """
+    key = charged_by(tenant_id, dispute)
+    if not key:
+        return []
+    keep(tenant_id, {**dispute, "reason": text_of(dispute, "reason"), "created": whole_of(dispute, "created")}, key)
+    return [f"The charge was made by call {key}."]
+
+
+def _booked(tenant_id: UUID, event: WebhookEvent, dispute: Obj) -> list[str]:
+    """Keep the dispute with its entries where the books have the charge."""
+    in_books = Charge.objects.filter(tenant_id=tenant_id, ref=ref_of(dispute.get("charge"))).exists()
+    return [_kept(tenant_id, event, dispute) if in_books else "The charge is not in the books that are kept here."]
 
 
 def _facts(dispute: Obj) -> list[str]:
@@ -56,9 +69,9 @@ def _facts(dispute: Obj) -> list[str]:
     ]
 
 
-def _kept(tenant_id: UUID, event: WebhookEvent, dispute: Obj, status: str) -> str:
+def _kept(tenant_id: UUID, event: WebhookEvent, dispute: Obj) -> str:
     """Keep the dispute with its entries, and return what came of it as a sentence."""
-    kept_status = _MOVES_MONEY.get(status)
+    kept_status = MOVES_MONEY.get(text_of(dispute, "status"))
     if kept_status is None:
         return "No money was taken for it so far: the books are as they were."
     message = Told(

@@ -86,6 +86,7 @@ def test_a_dispute_of_our_charge_is_in_the_books_and_is_a_case(desk: Desk, strip
         ("stripe:dispute:dp_1", "Dispute dp_1: needs_response", "dana", "dana@example.com", "open", None)
     ]
     assert [each.key for each in disputed(utcnow() - timedelta(days=1), 9)] == ["a-call"]
+    assert not models.StripeDispute.objects.exists()
     case = models.Case.objects.get(source="webhook")
     assert "55.00" in case.body
     assert "The books have it." in case.body
