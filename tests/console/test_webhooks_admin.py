@@ -149,3 +149,13 @@ def test_what_failed_stands_on_the_first_page(stage: Stage, root: Client, monkey
     others = signed_in(stage.cast.bob).get("/").content.decode()
     assert "1 webhook could not be taken" in words_of(others)
     assert "/admin/agentops/" not in others
+
+
+def test_a_schedule_that_no_role_has_any_more_troubles_nobody(stage: Stage, root: Client) -> None:
+    """As after a change of the system of record: what stood in the row cannot be put right any more."""
+    row = RoleSchedule.objects.create(
+        id=new_id(), tenant=stage.cast.tenant, role="billing", name="due", due_at=utcnow(), refused=1, words="Why."
+    )
+    assert "1 schedule needs a look" in read(root, "/")
+    RoleSchedule.objects.filter(pk=row.pk).update(name="of-another-system")
+    assert "needs a look" not in read(root, "/")

@@ -15,6 +15,7 @@ from agentops.gateway.breaker import BreakerState
 from agentops.gateway.models import Breaker
 from agentops.kernel.canonical import loads
 from agentops.ledger.bodies import body_of
+from agentops.registry import roles
 from agentops.runtime.models import Invocation, Question, Session
 from agentops.runtime.reconciling import unreconciled
 from agentops.tenancy.models import Freeze
@@ -43,12 +44,14 @@ SELECT (SELECT count(*) FROM invocation WHERE tenant_id = %(tenant)s AND unknown
   (SELECT count(*) FROM agentops_breaker WHERE (tenant_id = %(tenant)s OR tenant_id IS NULL) AND state <> 'closed'),
   (SELECT count(*) FROM session WHERE tenant_id = %(tenant)s AND stop_code = 'ANOMALY'),
   (SELECT count(*) FROM agentops_webhookdelivery WHERE tenant_id = %(tenant)s AND state = 'failed'),
-  (SELECT count(*) FROM role_schedule WHERE tenant_id = %(tenant)s AND (failed_since IS NOT NULL OR refused > 0))"""
+  (SELECT count(*) FROM role_schedule WHERE tenant_id = %(tenant)s AND (failed_since IS NOT NULL OR refused > 0)
+    AND role || '/' || name = ANY(%(schedules)s))"""
 
 
 def counts_of(tenant_id: UUID) -> Counts:
-    """Return the counts in the navigation. One query."""
-    return Counts(*rows_of(_COUNTS, {"tenant": tenant_id})[0])
+    """Return the counts in the navigation. One query. A schedule that no role has any more troubles nobody."""
+    schedules = [f"{role.name}/{spec.name}" for role in roles.all_roles() for spec in role.schedules]
+    return Counts(*rows_of(_COUNTS, {"tenant": tenant_id, "schedules": schedules})[0])
 
 
 def rows_of(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
