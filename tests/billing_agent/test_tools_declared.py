@@ -81,7 +81,7 @@ class Recording:
 @pytest.fixture
 def system(monkeypatch: pytest.MonkeyPatch) -> Recording:
     recording = Recording()
-    monkeypatch.setattr(connectors, "_BILLING", recording)
+    monkeypatch.setattr(connectors, "_EMBEDDED", recording)
     return recording
 
 

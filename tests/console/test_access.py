@@ -20,6 +20,7 @@ from tests.factories.people import make_person
 
 NOBODYS = uuid4()
 PEOPLE = ("alice", "bob", "root", "charlie", "nobody", "anonymous")
+# A call of nobody's is 404; those that are known are tried in tests of roles' pages.
 # What a GET answers to: Alice (approver), Bob (support), an admin of the tenant, Charlie (another tenant),
 # an account without a tenant, and somebody who is signed out.
 READ = {
@@ -28,6 +29,7 @@ READ = {
     "session_new": (404, 200, 200, 404, 404, 302),
     "session_detail": (200, 200, 200, 404, 404, 302),
     "step_payload": (200, 200, 200, 404, 404, 302),
+    "call": (404, 404, 404, 404, 404, 302),
     "login": (302, 302, 302, 302, 302, 200),
     "logout": (405, 405, 405, 405, 405, 302),
     "theme": (405, 405, 405, 405, 405, 302),
@@ -53,6 +55,7 @@ WRITE = {
     "session_new": (404, 200, 200, 404, 404, 302),
     "session_detail": (405, 405, 405, 405, 405, 302),
     "step_payload": (405, 405, 405, 405, 405, 302),
+    "call": (405, 405, 405, 405, 405, 302),
     "session_pause": (404, 422, 422, 404, 404, 302),
     "session_resume": (404, 409, 409, 404, 404, 302),
     "session_cancel": (404, 422, 422, 404, 404, 302),
@@ -88,7 +91,8 @@ def client_of(stage: Stage, name: str) -> Client:
 
 
 def url_of(route: str, session: Session) -> str:
-    args = {"step_payload": [2], "session_answer": [NOBODYS], "session_undo": [NOBODYS], "session_revoke": [NOBODYS]}
+    nobodys = ("session_answer", "session_undo", "session_revoke", "call")
+    args = {"step_payload": [2], **{name: [NOBODYS] for name in nobodys}}
     of_session = route.startswith("session_") and route not in ("session_list", "session_new")
     pk = [session.pk] if of_session or route == "step_payload" else []
     return reverse(route, args=[*pk, *args.get(route, [])])

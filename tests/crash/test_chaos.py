@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 KILLS = 300
 PATIENCE = 900
 ACTIONS = {
-    "drill": {"note", "pay", "take_back", "post", "reserve", "release", "charge", "credit", "ship", "hand_over"},
+    "drill": {"note", "pay", "post", "reserve", "release", "charge", "credit", "ship", "hand_over"},
     "billing": {
         *(
             "ApplyCredit",

@@ -19,7 +19,7 @@ REQUESTS = {
     "declined charge": 2,
     "credit over an invoice": 2,
     "plan changed later": 2,
-    "cancelled": 2,
+    "cancelled": 1,
     "void": 1,
 }
 CASES = [(name, number) for name, count in REQUESTS.items() for number in range(count)]
