@@ -1,7 +1,5 @@
 """A small company's services, and the troubles that come to them by seed. Pure. Everything is invented."""
 
-from dataclasses import replace
-
 from sre_agent.estate.chance import below
 from sre_agent.estate.values import Estate, Flaw, Happening, Node, Release, Replica, Service, Tier, Trouble
 
@@ -67,8 +65,3 @@ def trouble(kind: Trouble, on: str, at: int, seed: int) -> Happening:
             return Happening(kind, on, at)
         case Trouble.NOISY_NEIGHBOUR:
             return Happening(kind, on, at, amount=700 + below(200, seed, "steals"), until=at + 720)
-
-
-def with_trouble(estate: Estate, *more: Happening) -> Estate:
-    """Return the estate with more that is to happen."""
-    return replace(estate, happenings=(*estate.happenings, *more))
