@@ -6,7 +6,7 @@ from statistics import median
 from uuid import UUID
 
 from sre_agent import models
-from sre_agent.connectors.records import Figures, Node, Release, Service, Tier
+from sre_agent.connectors.records import Figures, Node, Release, Service
 from sre_agent.estate import values
 from sre_agent.estate.values import TICK_S, Estate
 
@@ -52,7 +52,7 @@ def _service(estate: Estate, service: values.Service, figures: Mapping[str, Figu
     return Service(
         ref=service.ref,
         place=PLACE,
-        tier=Tier(service.tier),
+        tier=service.tier,
         depends_on=service.depends_on,
         dependants=estate.dependants(service.ref),
         releases=tuple(

@@ -5,16 +5,8 @@ Shares are parts per thousand, latencies milliseconds, moments UTC. A record's `
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import IntEnum
 
-
-class Tier(IntEnum):
-    """How much hangs on a service: P0 is the most."""
-
-    P0 = 0
-    P1 = 1
-    P2 = 2
-    P3 = 3
+from sre_agent.tiers import Tier
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sre_agent.estate.values import Sample, Tier
+from sre_agent.estate.values import Sample
+from sre_agent.tiers import Tier
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """A small company's services, and the troubles that come to them by seed. Pure. Everything is invented."""
 
 from sre_agent.estate.chance import below
-from sre_agent.estate.values import Estate, Flaw, Happening, Node, Release, Replica, Service, Tier, Trouble
+from sre_agent.estate.values import Estate, Flaw, Happening, Node, Release, Replica, Service, Trouble
+from sre_agent.tiers import Tier
 
 NODES = ("node-a", "node-b", "node-c", "node-d")
 # Name, tier, what it depends on, replicas, usual requests a second, what a replica can serve, usual latency, disk.

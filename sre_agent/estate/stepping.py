@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from sre_agent.estate.load import Health, healths, under_way
 from sre_agent.estate.running import fill, leave, roll
 from sre_agent.estate.telling import lines_of
-from sre_agent.estate.values import WHOLE_PM, Estate, Line, Replica, Sample, Service, Tier, Trouble
+from sre_agent.estate.values import WHOLE_PM, Estate, Line, Replica, Sample, Service, Trouble
+from sre_agent.tiers import Tier
 
 WEIGHT = {Tier.P0: 100, Tier.P1: 40, Tier.P2: 10, Tier.P3: 1}
 """What a failed request of a service counts for in the harm of an incident."""

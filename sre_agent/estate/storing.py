@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sre_agent.estate.values import Estate, Flaw, Happening, Node, Release, Replica, Service, Tier, Trouble
+from sre_agent.estate.values import Estate, Flaw, Happening, Node, Release, Replica, Service, Trouble
+from sre_agent.tiers import Tier
 
 
 def as_json(estate: Estate) -> dict[str, Any]:

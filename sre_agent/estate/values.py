@@ -7,19 +7,12 @@ equal to the bit on any machine.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import IntEnum, StrEnum
+from enum import StrEnum
+
+from sre_agent.tiers import Tier
 
 TICK_S = 10
 WHOLE_PM = 1000
-
-
-class Tier(IntEnum):
-    """How much hangs on a service: P0 is the most."""
-
-    P0 = 0
-    P1 = 1
-    P2 = 2
-    P3 = 3
 
 
 @dataclass(frozen=True)
