@@ -121,10 +121,8 @@ def _line(tenant_id: UUID, line: values.Line, at: datetime) -> models.LogLine:
 def _keep_alerts(tenant_id: UUID, estate: Estate, moments: Sequence[Moment], now: datetime, a_tick: timedelta) -> None:
     """End the alerts that do not fire any more, and begin those that do: as of the last tick, not of each between."""
     firing_now = {alert.fingerprint: alert for alert in _firing(tenant_id, estate, moments)}
-    open_alerts = {
-        f"{row.rule}/{row.service}": row
-        for row in models.Alert.objects.filter(tenant_id=tenant_id, ended_at__isnull=True)
-    }
+    told = models.Alert.objects.filter(tenant_id=tenant_id, source=models.Source.ESTATE, ended_at__isnull=True)
+    open_alerts = {row.fingerprint: row for row in told}
     for fingerprint, row in open_alerts.items():
         if fingerprint not in firing_now:
             row.ended_at, row.version = now, row.version + 1
@@ -133,6 +131,7 @@ def _keep_alerts(tenant_id: UUID, estate: Estate, moments: Sequence[Moment], now
         models.Alert(
             tenant_id=tenant_id,
             ref=f"AL-{new_id().hex[-10:].upper()}",
+            fingerprint=fingerprint,
             rule=alert.rule.name,
             service=alert.service,
             words=alert.rule.words,

@@ -67,3 +67,51 @@ class Node:
     runs: tuple[tuple[str, int], ...]
     stolen_pm: int
     version: int
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """A line that a replica wrote. Anybody may be behind its text."""
+
+    at: datetime
+    level: str
+    replica: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """How a service did from ``at`` on for a while: medians, ``requests`` a second, ``ready`` the fewest replicas."""
+
+    at: datetime
+    requests: int
+    errors_pm: int
+    latency_ms: int
+    processor_pm: int
+    memory_pm: int
+    disk_pm: int
+    ready: int
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Whether what had to hold after a write does, and else why.
+
+    ``action`` and ``key`` name the write, ``problems`` say in sentences what does not.
+    """
+
+    target: str
+    action: str
+    key: str
+    sound: bool
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OnCall:
+    """Somebody who is on call. ``contact`` is their address at the system that calls them."""
+
+    person: str
+    contact: str
+    level: int
+    until: datetime

@@ -1,25 +1,13 @@
-"""The embedded estate and what was seen of it: samples, log lines and alerts. Moments are UTC.
+"""The embedded estate and what was seen of it: samples and log lines. Moments are UTC.
 
 ``Landscape`` holds the state of the simulation; nobody but the simulation knows what is in it, and tools read the other
 tables. Writes go through ``sre_agent.connectors``.
 """
 
 from django.db import models
-from django.db.models import F, Q
 
-from agentops.tenancy.models import Tenant
 from sre_agent.estate.values import Level
-
-REF_LENGTH = 64
-
-
-class Owned(models.Model):
-    """A row that belongs to one tenant."""
-
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
-
-    class Meta:
-        abstract = True
+from sre_agent.models.base import REF_LENGTH, Owned
 
 
 class Landscape(Owned):
@@ -85,51 +73,3 @@ class LogLine(Seen):
 
     def __str__(self) -> str:
         return self.text[:80]
-
-
-class Alert(Owned):
-    """An alert, from when it began to fire until it stopped. ``priority`` 0 is the most urgent."""
-
-    ref = models.CharField(max_length=REF_LENGTH)
-    rule = models.CharField(max_length=40)
-    service = models.CharField(max_length=REF_LENGTH)
-    words = models.CharField(max_length=200)
-    priority = models.PositiveSmallIntegerField()
-    began_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True, blank=True)
-    silenced_until = models.DateTimeField(null=True, blank=True)
-    version = models.PositiveIntegerField(default=1)
-
-    class Meta:
-        ordering = ["-began_at", "-id"]
-        constraints = [
-            models.UniqueConstraint(fields=["tenant", "ref"], name="one_alert_a_ref"),
-            models.UniqueConstraint(
-                fields=["tenant", "rule", "service"], condition=Q(ended_at__isnull=True), name="an_alert_fires_once"
-            ),
-            models.CheckConstraint(condition=Q(priority__lte=4), name="an_alert_has_a_priority"),
-            models.CheckConstraint(
-                condition=Q(ended_at__isnull=True) | Q(ended_at__gte=F("began_at")), name="an_alert_ends_after_it_began"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.rule} of {self.service}"
-
-
-class Operation(Owned):
-    """A write that happened, recorded in the transaction of its effect: one key has its effect once."""
-
-    key = models.CharField(max_length=200)
-    action = models.CharField(max_length=40)
-    arguments_digest = models.BinaryField(max_length=32)
-    result = models.JSONField(default=dict)
-    at = models.DateTimeField()
-    incident_ref = models.CharField(max_length=REF_LENGTH, blank=True)
-
-    class Meta:
-        ordering = ["-id"]
-        constraints = [models.UniqueConstraint(fields=["tenant", "key"], name="one_sre_operation_a_key")]
-
-    def __str__(self) -> str:
-        return f"{self.action} ({self.key})"
