@@ -18,6 +18,8 @@ APPROVAL_GATE = "agentops.chaos.gate.Gate"
 
 # A killed worker's session goes on as soon as a living one can be told from it.
 LEASE_SECONDS = 1
+# Longer than a stopped worker stands still before it goes on, and than the vendor takes for what it does late.
+RECONCILE_AFTER_SECONDS = 10
 
 # A ring of the drill must never reach the workers of an installation.
 REDIS_URL = ""

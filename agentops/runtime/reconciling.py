@@ -1,9 +1,10 @@
 """Calls whose outcome nobody knows: asking the system of record again, or a person's word with their evidence."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -110,6 +111,8 @@ def _settle(
     fresh = Invocation.objects.get(pk=call.pk)
     if fresh.state != InvocationState.UNKNOWN:
         raise CannotReconcile("What became of this call is known by now.")
+    if not happened:
+        _require_over(fresh)
     undo = undo_until = None
     if happened and tool is not None and how == "query":
         undo, undo_until = undo_of(tool, fresh.arguments, result)
@@ -130,3 +133,21 @@ def _settle(
         events.append(compensated)
         also.append(undone)
     note(session, events, also=also)
+
+
+def never_before(call: Invocation) -> datetime:
+    """Return from when on it can be said that a call of unknown outcome never took effect.
+
+    A worker that stood still just before the call, or a request that is still on its way, may make it until then.
+    """
+    return (call.unknown_since or utcnow()) + timedelta(seconds=settings.RECONCILE_AFTER_SECONDS)
+
+
+def _require_over(call: Invocation) -> None:
+    left = (never_before(call) - utcnow()).total_seconds()
+    if left > 0:
+        wait = f"{-(-left // 60):.0f} min" if left > 60 else f"{-(-left // 1):.0f} s"
+        raise CannotReconcile(
+            "The call may still be under way, so nobody can say yet that it did not happen.",
+            next_step=f"Look again in {wait}.",
+        )

@@ -115,6 +115,7 @@ WEBSOCKET_ROUTES = ["approvals.routing.websocket_urlpatterns"]
 
 # A worker that has recorded nothing for so long has lost its session to the next one. Longer than any model call.
 LEASE_SECONDS = ENVIRONMENT.number("LEASE_SECONDS", 120, least=2, most=3600)
+RECONCILE_AFTER_SECONDS = ENVIRONMENT.number("RECONCILE_AFTER_SECONDS", 300, least=0, most=86_400)
 
 # "anthropic:NAME" or "openai:NAME"; nothing means the offline playbook.
 AGENT_MODEL = ENVIRONMENT.text("AGENT_MODEL", "")

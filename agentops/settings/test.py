@@ -37,6 +37,9 @@ SCENARIO_PEOPLE = "approvals.rehearsal.People"
 # Approved means carried out next, unless a test says otherwise.
 APPROVAL_UNDO_SECONDS = 0
 
+# Whoever looks finds what there is to find, unless a test says otherwise.
+RECONCILE_AFTER_SECONDS = 0
+
 # Nobody is told anything, unless a test says otherwise.
 SITE_URL = ""
 MAIL_FROM = ""

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from agentops.console.operations import queries
 from agentops.registry import roles
@@ -78,6 +79,15 @@ def test_person_says_that_it_did_not_happen(stage: Stage, bob: Client) -> None:
     call = become_unknown(stage)
     assert settle(bob, call, "no") == 302
     assert (state_of(call), call.idempotency_key, sums_of_targets().get().total_minor) == ("failed", None, 0)
+
+
+def test_person_cannot_say_too_early_that_it_did_not_happen(stage: Stage, bob: Client, settings: Settings) -> None:
+    settings.RECONCILE_AFTER_SECONDS = 300
+    call = become_unknown(stage)
+    response = bob.post(f"{URL}{call.pk}/settle/", {"happened": "no", "evidence": "Not on the statement."})
+    assert response.status_code == 409
+    assert "nobody can say yet that it did not happen. Look again in 5 min." in words_of(response.content.decode())
+    assert state_of(call) == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from agentops.agents.models import Agent
 from agentops.ledger.models import LedgerEvent
@@ -119,6 +120,35 @@ def test_word_of_a_person_settles_it_with_the_evidence(toy: Toy, session: Sessio
     assert call.undo is None
     assert stream(session)[-1].facts["how"] == "person"
     assert len(toy.vendor.calls) == 1
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_nobody_says_too_early_that_it_did_not_happen(toy: Toy, agent: Agent, settings: Settings, asked: bool) -> None:
+    settings.RECONCILE_AFTER_SECONDS = 300
+    toy.vendor.before.append(OutcomeUnknown("timed out"))
+    session = left_unknown(toy, agent)
+    before = events(session)
+
+    def say() -> None:
+        if asked:
+            ask_again(invocation_id=unknown().pk, actor=BOB)
+        else:
+            settle_by_person(invocation_id=unknown().pk, actor=BOB, happened=False, evidence="Not on the statement.")
+
+    with pytest.raises(CannotReconcile, match="under way") as early:
+        say()
+    assert early.value.next_step == "Look again in 5 min."
+    assert (unknown().state, events(session)) == ("unknown", before)
+
+    Invocation.objects.filter(tool="pay").update(unknown_since=timezone.now() - timedelta(seconds=301))
+    say()
+    assert unknown().state == "failed"
+
+
+def test_that_it_happened_can_be_said_at_once(toy: Toy, session: Session, settings: Settings) -> None:
+    settings.RECONCILE_AFTER_SECONDS = 300
+    settle_by_person(invocation_id=unknown().pk, actor=BOB, happened=True, evidence="Statement of 3 March, line 7.")
+    assert unknown().state == "succeeded"
 
 
 def test_what_is_known_by_now_cannot_be_settled_again(toy: Toy, session: Session) -> None:

@@ -175,7 +175,10 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownCall:
-    """A call that may or may not have taken effect, with all that is known of it."""
+    """A call that may or may not have taken effect, with all that is known of it.
+
+    That it did not can be said from ``never_before`` on.
+    """
 
     pk: str
     tool: str
@@ -189,6 +192,7 @@ class UnknownCall:
     position: int
     title: Text
     can_be_asked: bool
+    never_before: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

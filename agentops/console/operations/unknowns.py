@@ -11,7 +11,7 @@ from agentops.console.operations.standing import tabs_of
 from agentops.console.reveal import reveal, reveal_cut
 from agentops.console.said import one_line
 from agentops.runtime.models import Invocation, Session
-from agentops.runtime.reconciling import can_be_asked
+from agentops.runtime.reconciling import can_be_asked, never_before
 from agentops.tenancy.access import Reader
 
 TITLE = 160
@@ -52,6 +52,7 @@ def _call(call: Invocation, session: Session, told: Told) -> UnknownCall:
         position=call.position,
         title=reveal_cut(session.title, TITLE),
         can_be_asked=can_be_asked(call, session.role, intended),
+        never_before=never_before(call),
     )
 
 
