@@ -1,7 +1,7 @@
 """The checks between a proposal and a decision: is it a call at all, and may this session touch that record?
 
-Order: known tool, granted tool, readable arguments, schema, records of the session's customer only, dry run.
-Whatever fails becomes a ``Refusal`` that goes back to the planner; nothing has happened yet.
+Order: known tool, granted tool, exposed tool, readable arguments, schema, records of the session's customer only, dry
+run. Whatever fails becomes a ``Refusal`` that goes back to the planner; nothing has happened yet.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,6 +45,9 @@ class Refusal:
         return {**told, "field": self.field} if self.field else told
 
 
+_NOTHING: Mapping[str, Refusal] = {}
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A call that may be decided about. ``preview`` is None for reads."""
@@ -60,19 +63,23 @@ def prepare(
     role: RoleSpec,
     granted: frozenset[str],
     context: CallContext,
+    withheld: Mapping[str, Refusal] = _NOTHING,
     breakers: Breakers | None = None,
 ) -> Prepared | Refusal:
     """Check a proposed call and compute its dry run. Reads the system of record, changes nothing.
 
-    With ``breakers`` a call of a tool that is off is refused, and a dry run that fails is reported.
+    ``withheld`` are granted tools that may not be called yet, each with its refusal. With ``breakers`` a call of a tool
+    that is off is refused, and a dry run that fails is reported.
     """
     tool = role.tool(call.tool)
     if tool is None or tool.name not in granted:
         return Refusal(
             "UNKNOWN_TOOL",
             f"There is no tool {call.tool[:80]!r}.",
-            f"Use one of: {', '.join(sorted(granted))}.",
+            f"Use one of: {', '.join(sorted(granted - withheld.keys()))}.",
         )
+    if tool.name in withheld:
+        return withheld[tool.name]
     arguments = checked_arguments(tool, call.arguments)
     if isinstance(arguments, Refusal):
         return arguments

@@ -10,6 +10,7 @@ from django.urls import NoReverseMatch, reverse
 
 from agentops.registry.contracts import BadContracts, findings, read_contracts
 from agentops.registry.flow import Sends
+from agentops.registry.phase import problems_of_phases
 from agentops.registry.planner import ASK_PERSON
 from agentops.registry.process import problems_of_process
 from agentops.registry.role import RoleSpec
@@ -159,7 +160,10 @@ def problems_of_screens(role: RoleSpec) -> Iterator[CheckMessage]:
 
 
 def problems_of_processes(role: RoleSpec) -> Iterator[CheckMessage]:
-    """E008: a state chart that does not hold together, steps of no tool, and a tool that two processes govern."""
+    """E008: a state chart that does not hold together, steps of no tool, and a tool that two processes govern.
+
+    Also phases that withhold or need what they cannot.
+    """
     tools = {tool.name for tool in role.tools}
     names = [process.name for process in role.processes]
     governed: dict[str, str] = {}
@@ -174,3 +178,6 @@ def problems_of_processes(role: RoleSpec) -> Iterator[CheckMessage]:
                 problems.append(f"the tool {tool!r} is a step of {owner!r} as well")
         for problem in problems:
             yield Error(f"In the process {process.name!r} {problem}.", id="agentops.E008")
+    writes = {tool.name: tool.is_write for tool in role.tools}
+    for problem in problems_of_phases(role.phases, writes, hand_over=role.fallback("INTERNAL")[0]):
+        yield Error(f"In the role {role.name!r} {problem}.", id="agentops.E008")

@@ -74,7 +74,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class PlanContext:
-    """Everything a planner may know. ``tools`` are those granted to the agent's version, nothing else."""
+    """Everything a planner may know. ``tools`` are those granted to the agent's version and exposed by now."""
 
     session_id: UUID
     goal: str

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from agentops.registry.drill import DrillSpec
 from agentops.registry.flow import Intent
+from agentops.registry.phase import Phase
 from agentops.registry.planner import Planner, Subject
 from agentops.registry.process import ProcessSpec
 from agentops.registry.reconcile import Reconciliation
@@ -107,6 +108,7 @@ class RoleSpec:
     ``webhooks`` are the senders that may tell it something, ``schedules`` what it has to do by the calendar.
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
+    ``phases`` withhold tools from a session until it has read what they need.
     ``drill`` is how the fault drill works the role, None when it cannot.
     ``scenarios`` are worked by ``manage.py scenarios`` and say what must come of each.
 
@@ -135,6 +137,7 @@ class RoleSpec:
     owner_of: Callable[[UUID, str, str], str | None]
     fallback: Callable[[str], tuple[str, Mapping[str, Any]]]
     processes: tuple[ProcessSpec, ...] = ()
+    phases: tuple[Phase, ...] = ()
     intents: tuple[Intent, ...] = ()
     webhooks: tuple[WebhookSource, ...] = ()
     schedules: tuple[ScheduleSpec, ...] = ()

@@ -81,6 +81,8 @@ def _call(work: Work, proposed: Proposed, call: ToolCall) -> bool:
         role=work.role,
         granted=work.grants.tools,
         context=work.call_context(),
+        # What takes a call back is never withheld: it was exposed when that call was made.
+        withheld={} if proposed.undoes else work.withheld,
         breakers=work.breakers,
     )
     if isinstance(checked, Refusal):

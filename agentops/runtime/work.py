@@ -1,16 +1,19 @@
 """What one step of a held session needs, gathered once per claim."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from agentops.agents.models import AgentVersion
 from agentops.agents.queries import Grants
 from agentops.gateway.breakers import Breakers
+from agentops.gateway.prepare import Refusal
 from agentops.kernel.clock import utcnow
 from agentops.registry.planner import PlanContext, Planner, Subject
 from agentops.registry.role import RoleSpec
 from agentops.registry.tool import CallContext, ToolSpec
 from agentops.runtime.brief import Brief, brief_of
+from agentops.runtime.exposure import Exposure
 from agentops.runtime.guards import Limits
 from agentops.runtime.session import Held
 from agentops.runtime.tracing import Tracing
@@ -82,10 +85,19 @@ class Work:
         """The breakers of the tenant's tools."""
         return self.brief.breakers
 
+    @cached_property
+    def _exposure(self) -> Exposure:
+        return Exposure(self.role.phases)
+
+    @property
+    def withheld(self) -> Mapping[str, Refusal]:
+        """The tools that the session has to read something for first, each with how a call of it is refused."""
+        return self._exposure.follow(self.held.history)
+
     def tools(self) -> tuple[ToolSpec, ...]:
-        """Return the granted tools, in the role's order."""
-        granted = self.grants.tools
-        return tuple([tool for tool in self.role.tools if tool.name in granted])
+        """Return the granted tools that are exposed by now, in the role's order."""
+        granted, withheld = self.grants.tools, self.withheld
+        return tuple([tool for tool in self.role.tools if tool.name in granted and tool.name not in withheld])
 
     def plan_context(self) -> PlanContext:
         """Return everything the planner may know."""

@@ -9,6 +9,7 @@ import pytest
 from agentops.kernel.errors import FailureKind
 from agentops.registry.checks import problems_of_role
 from agentops.registry.flow import Argument, Flow, Kind, Sends
+from agentops.registry.phase import Phase
 from agentops.registry.process import Edge, ProcessSpec
 from agentops.registry.role import GrantDefault, RoleSpec
 from agentops.registry.roles import all_roles
@@ -35,6 +36,13 @@ PAID = ProcessSpec("paid", 1, "Paid", "open", frozenset({"paid"}), (Edge("pay", 
 
 def with_processes(*processes: ProcessSpec) -> RoleSpec:
     return replace(Toy().spec(), processes=processes)
+
+
+SEEN = Phase("act", "Act", frozenset({"pay"}), ("look",), "Look before you pay.")
+
+
+def with_phases(*phases: Phase) -> RoleSpec:
+    return replace(Toy().spec(), phases=phases)
 
 
 WORDS = Argument(Kind.LABEL)
@@ -106,6 +114,9 @@ def test_every_role_of_the_installation_is_complete() -> None:
         (with_processes(PAID, PAID), ["agentops.E008"]),
         (with_processes(replace(PAID, edges=(Edge("fly", "open", "paid", "fly"),))), ["agentops.E008"]),
         (with_processes(replace(PAID, final=frozenset())), ["agentops.E008"]),
+        (with_phases(SEEN), []),
+        (with_phases(replace(SEEN, needs=("note",))), ["agentops.E008"]),
+        (with_phases(replace(SEEN, tools=frozenset({"hand_over"}))), ["agentops.E008"]),
     ],
 )
 def test_incomplete_role_is_named(role: RoleSpec, expected: list[str]) -> None:
