@@ -1,0 +1,68 @@
+"""Rows of the SRE role: checkout is a service that fails, and Dana and Erik are on call."""
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from agentops.registry.tool import CallContext
+from agentops.tenancy.models import Tenant
+from sre_agent import models
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+_NUMBERS = count(1)
+
+
+def make_tenant(slug: str = "shop", timezone: str = "UTC") -> Tenant:
+    """Make a tenant."""
+    return Tenant.objects.create(slug=slug, name=slug.title(), timezone=timezone)
+
+
+def make_incident(tenant: Tenant, ref: str = "INC-1", **fields: Any) -> models.Incident:
+    """Make an open incident about checkout that somebody works on."""
+    given = {
+        "title": "Checkout fails",
+        "text": "ErrorsHigh fires for checkout.",
+        "service": "checkout",
+        "priority": 1,
+        "source": models.Source.ESTATE,
+        "source_key": f"estate:{ref}",
+        "opened_at": NOW,
+        "taken_at": NOW,
+        **fields,
+    }
+    return models.Incident.objects.create(tenant=tenant, ref=ref, **given)
+
+
+def make_alert(tenant: Tenant, incident: models.Incident | None = None, **fields: Any) -> models.Alert:
+    """Make an alert about checkout that fires."""
+    number = next(_NUMBERS)
+    given = {
+        "ref": f"AL-{number}",
+        "fingerprint": f"ErrorsHigh/{number}",
+        "rule": "ErrorsHigh",
+        "service": "checkout",
+        "words": "More than 5 % of requests fail.",
+        "priority": 1,
+        "began_at": NOW,
+        **fields,
+    }
+    return models.Alert.objects.create(tenant=tenant, incident=incident, **given)
+
+
+def make_shift(tenant: Tenant, person: str = "dana", level: int = 1, **fields: Any) -> models.Shift:
+    """Make a shift from an hour before NOW until seven hours after it."""
+    given = {"contact": f"{person}@example.com", "starts_at": NOW - HOUR, "ends_at": NOW + 7 * HOUR, **fields}
+    return models.Shift.objects.create(tenant=tenant, person=person, level=level, **given)
+
+
+def make_freeze(tenant: Tenant, name: str = "Sale", **fields: Any) -> models.ChangeFreeze:
+    """Make a freeze of every service, from an hour before NOW until an hour after it."""
+    given = {"starts_at": NOW - HOUR, "ends_at": NOW + HOUR, **fields}
+    return models.ChangeFreeze.objects.create(tenant=tenant, name=name, **given)
+
+
+def context_of(incident: models.Incident, key: str = "", *, now: datetime = NOW, **more: Any) -> CallContext:
+    """Return what a tool of the incident's session is called with."""
+    return CallContext(incident.tenant_id, uuid.uuid4(), incident.ref, None, now, idempotency_key=key, **more)
