@@ -47,7 +47,8 @@ def take(admitted: Admitted, event: WebhookEvent, body: bytes, *, now: datetime,
     try:
         with transaction.atomic():
             delivery = _kept(row)
-            if delivery.state == _STATE.FAILED:
+            if delivery.state == _STATE.FAILED or _holds_still(admitted, delivery, now):
+                delivery.received_at = now
                 _carry_out(admitted, delivery, event, actor or f"webhook:{admitted.source.name}")
     except (OperationalError, InterfaceError) as error:
         log.warning("%s: an event could not be taken without a database", INCIDENT, exc_info=True)
@@ -80,6 +81,12 @@ def _kept(row: WebhookDelivery) -> WebhookDelivery:
     return rows.get(endpoint_id=row.endpoint_id, event_id=row.event_id)
 
 
+def _holds_still(admitted: Admitted, delivery: WebhookDelivery, now: datetime) -> bool:
+    """Return whether a message that was taken before counts anew, because it came so much later."""
+    after = admitted.source.again_after
+    return after is not None and now - delivery.received_at >= after
+
+
 def _carry_out(admitted: Admitted, delivery: WebhookDelivery, event: WebhookEvent, actor: str) -> None:
     endpoint, woken = admitted.endpoint, list[str]()
     if event.about and not _is_news(endpoint, event):
@@ -92,7 +99,7 @@ def _carry_out(admitted: Admitted, delivery: WebhookDelivery, event: WebhookEven
     delivery.state = _STATE.IGNORED if received.ignored else _STATE.TAKEN
     delivery.attempts += 1
     delivery.words, delivery.error = storable(received.words, most=400), ""
-    delivery.save(update_fields=["state", "attempts", "words", "error"])
+    delivery.save(update_fields=["state", "attempts", "words", "error", "received_at"])
     facts: dict[str, JSON] = {
         "event": event.id,
         "type": event.type,

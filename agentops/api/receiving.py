@@ -17,7 +17,6 @@ from agentops.registry.webhook import BadEvent, WebhookEvent, WebhookSource
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES = 256 * 1024
 MINUTE = 60
 
 

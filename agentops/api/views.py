@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
 from agentops.api.deliveries import INCIDENT, take
-from agentops.api.receiving import MINUTE, MOST_BYTES, admit, verified_event
+from agentops.api.receiving import MINUTE, admit, verified_event
 from agentops.api.refusals import HookRefused, NotNow, NotPosted, TooLarge, TooMany
 from agentops.kernel.clock import utcnow
 
@@ -48,16 +48,16 @@ def _take(request: HttpRequest, public_id: str) -> None:
     admitted = admit(public_id, now)
     if request.content_type != "application/json":
         raise HookRefused("The content type is not application/json.")
-    body = _body_of(request)
+    body = _body_of(request, admitted.source.most_bytes)
     headers = {name.lower(): value for name, value in request.headers.items()}
     take(admitted, verified_event(admitted, headers, body, now), body, now=now)
 
 
-def _body_of(request: HttpRequest) -> bytes:
+def _body_of(request: HttpRequest, most: int) -> bytes:
     """Return the body as it was sent. One that says it is too large is not read, nor more of any than is allowed."""
     said = request.headers.get("Content-Length", "")
     if not said.isascii() or not said.isdigit():
         raise HookRefused("The content length is missing.")
-    if len(said) > 9 or int(said) > MOST_BYTES:
-        raise TooLarge(f"The body is larger than {MOST_BYTES} bytes.")
+    if len(said) > 9 or int(said) > most:
+        raise TooLarge(f"The body is larger than {most} bytes.")
     return request.read(int(said))

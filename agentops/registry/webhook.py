@@ -14,6 +14,8 @@ from agentops.kernel.errors import AgentOpsError
 
 TOLERANCE = timedelta(minutes=5)
 """How far the time that a message was signed at may be from ours."""
+MOST_BYTES = 256 * 1024
+"""The largest message that a sender may send, unless its source says otherwise."""
 
 _ID = re.compile(r"[\x21-\x7e]{1,200}\Z", re.ASCII)
 _TYPE = re.compile(r"[A-Za-z0-9_.:/-]{1,120}\Z", re.ASCII)
@@ -76,6 +78,9 @@ class WebhookSource:
     ``read(body)`` returns the event of a verified body. Raises BadEvent.
     ``receive(tenant_id, event)`` records what follows, in the caller's transaction. Whatever it raises undoes that, and
     the sender is asked to try again later.
+    ``most_bytes`` is the largest message that it sends.
+    ``again_after`` is of a sender without ids of its own, which says that something still holds by the same message:
+    after so long it counts anew; before that it is the same one, sent twice. None: an event counts once for ever.
     """
 
     name: str
@@ -83,3 +88,5 @@ class WebhookSource:
     verify: Callable[[str, Mapping[str, str], bytes, datetime], bool]
     read: Callable[[bytes], WebhookEvent]
     receive: Callable[[UUID, WebhookEvent], Received]
+    most_bytes: int = MOST_BYTES
+    again_after: timedelta | None = None

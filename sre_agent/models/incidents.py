@@ -83,7 +83,8 @@ class Incident(Owned):
 class Alert(Owned):
     """An alert, from when it began to fire until it stopped. ``priority`` 0 is the most urgent.
 
-    ``fingerprint`` is its identity at its source while it fires. ``times`` is how often it was told of.
+    ``fingerprint`` is its identity at its source while it fires. ``times`` is how often it was told of. ``area`` is what
+    its source says belongs together, such as a system of several services, empty when it says nothing of the kind.
     """
 
     ref = models.CharField(max_length=REF_LENGTH)
@@ -93,6 +94,7 @@ class Alert(Owned):
     incident = models.ForeignKey(Incident, on_delete=models.SET_NULL, null=True, blank=True, related_name="alerts")
     rule = models.CharField(max_length=200)
     service = models.CharField(max_length=REF_LENGTH, blank=True)
+    area = models.CharField(max_length=REF_LENGTH, blank=True, db_default="")
     words = models.CharField(max_length=1_000)
     priority = models.PositiveSmallIntegerField()
     times = models.PositiveIntegerField(default=1)
@@ -119,7 +121,8 @@ class Alert(Owned):
                 fields=["tenant", "began_at"],
                 condition=Q(incident__isnull=True, ended_at__isnull=True),
                 name="alerts_without_an_incident",
-            )
+            ),
+            models.Index(fields=["tenant", "source", "fingerprint", "-began_at"], name="alerts_of_a_fingerprint"),
         ]
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from django.test import Client
 
 from agentops.api import deliveries
 from agentops.api.models import WebhookDelivery, WebhookEndpoint, WebhookLatest
-from agentops.api.receiving import MOST_BYTES
+from agentops.registry.webhook import MOST_BYTES
 from agentops.kernel.clock import utcnow
 from agentops.kernel.ids import first_id
 from agentops.ledger.models import LedgerEvent
