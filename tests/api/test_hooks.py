@@ -1,6 +1,7 @@
 """The door for webhooks: who gets in, what is kept, and what an answer gives away."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,12 +10,13 @@ from django.core.cache import cache
 from django.http import HttpRequest
 from django.test import Client
 
-from agentops.api import deliveries
+from agentops.api import deliveries, receiving
 from agentops.api.models import WebhookDelivery, WebhookEndpoint, WebhookLatest
-from agentops.registry.webhook import MOST_BYTES
 from agentops.kernel.clock import utcnow
 from agentops.kernel.ids import first_id
 from agentops.ledger.models import LedgerEvent
+from agentops.registry.roles import get_role
+from agentops.registry.webhook import MOST_BYTES
 from agentops.runtime.sweep import sweep_once
 from agentops.tenancy.models import Tenant
 from billing_agent import hooks
@@ -78,6 +80,31 @@ def test_an_event_that_comes_again_does_nothing_more(sender: Sender) -> None:
     assert sender.post({**told, "pending_webhooks": 0}).status_code == 200
     assert WebhookDelivery.objects.get().attempts == 1
     assert LedgerEvent.objects.filter(type="webhook.received").count() == 1
+
+
+def with_source(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    role = get_role("billing")
+    changed = replace(role, webhooks=tuple(replace(source, **changes) for source in role.webhooks))
+    monkeypatch.setattr(receiving, "get_role", lambda _: changed)
+
+
+def test_the_same_message_counts_anew_when_its_sender_says_so_and_it_came_later(
+    sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_source(monkeypatch, again_after=timedelta(minutes=1))
+    told = event("customer.created", made())
+    assert [sender.post(told).status_code for _ in range(2)] == [200, 200]
+    assert WebhookDelivery.objects.get().attempts == 1
+    WebhookDelivery.objects.update(received_at=utcnow() - timedelta(minutes=1))
+    assert [sender.post(told).status_code for _ in range(2)] == [200, 200]
+    assert WebhookDelivery.objects.get().attempts == 2
+    assert LedgerEvent.objects.filter(type="webhook.received").count() == 2
+
+
+def test_a_source_says_how_large_its_messages_are(sender: Sender, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_source(monkeypatch, most_bytes=1_000)
+    assert refusal(sender.post(b"x" * 1_001)) == (413, "TOO_LARGE")
+    assert sender.post(event("customer.created", made())).status_code == 200
 
 
 def test_the_same_event_at_another_endpoint_is_that_ones(sender: Sender) -> None:
