@@ -8,11 +8,22 @@ from sre_agent.connectors.records import Service
 
 FULL_PM, MOST_USED_PM = 1000, 950
 """What is left must not be used more than this, as far as the figures tell."""
+SECONDS_A_WAVE, SECONDS_TO_SHOW = 20, 50
 
 
 def rollout_pm(service: Service) -> int:
     """Return the share of a service's capacity that is away while a rollout replaces a quarter of it at a time."""
     return max(1, service.desired // 4) * FULL_PM // service.desired if service.desired else 0
+
+
+def waves(service: Service, count: int) -> int:
+    """Return in how many steps a rollout replaces ``count`` replicas of a service."""
+    return -(-count // max(1, service.desired // 4))
+
+
+def settled_s(steps: int) -> int:
+    """Return after how many seconds a rollout of so many steps is over and its effect shows in the figures."""
+    return SECONDS_A_WAVE * steps + SECONDS_TO_SHOW
 
 
 def require_room(service: Service, away_pm: int) -> None:

@@ -1,11 +1,15 @@
 """What a write on the platform comes to: computed once from a snapshot, shown as a dry run or carried out. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import Preview, Result, ToolFailure
 from sre_agent.connectors.records import Node, Service
+
+SOUND_ERRORS_PM, SOUND_LATENCY_MS, SOUND_DISK_PM = 50, 1_500, 900
 
 
 @dataclass(frozen=True)
@@ -29,42 +33,118 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Gate:
-    """What must hold of a service when ``after_s`` seconds are over; else what takes the write back is proposed.
+class Sound:
+    """What must hold of one service; None where anything will do.
 
-    At most ``errors_pm`` of its requests fail, ``latency_ms`` is not exceeded, ``ready`` replicas take requests.
+    At most ``errors_pm`` of its requests fail, ``latency_ms`` and ``disk_pm`` are not exceeded, ``ready`` replicas take
+    requests, its certificate is good until ``certificate_until``.
     """
 
     service_ref: str
-    errors_pm: int
-    latency_ms: int
     ready: int
-    after_s: int
+    errors_pm: int | None = SOUND_ERRORS_PM
+    latency_ms: int | None = SOUND_LATENCY_MS
+    disk_pm: int | None = None
+    certificate_until: datetime | None = None
 
-    def problems(self, service: Service) -> tuple[str, ...]:
-        """Return in sentences what does not hold of the service as it is now."""
-        figures = service.figures
-        found = []
+    @classmethod
+    def of(
+        cls, service: Service, ready: int, *, disk_pm: int | None = None, certificate_until: datetime | None = None
+    ) -> "Sound":
+        """Return what must hold of a service that is to run ``ready`` replicas; one that runs none serves nobody."""
+        if not ready:
+            return cls(service.ref, 0, None, None, disk_pm, certificate_until)
+        return cls(service.ref, ready, disk_pm=disk_pm, certificate_until=certificate_until)
+
+    def problems(self, service: Service) -> Iterator[str]:
+        """Yield in sentences what does not hold of the service as it is now."""
         if service.rolling:
-            found.append(f"A rollout of {service.ref} is still under way.")
+            yield f"A rollout of {service.ref} is still under way."
         if service.ready < self.ready:
-            found.append(f"{service.ready} of {self.ready} replicas take requests.")
+            yield f"{service.ready} of {self.ready} replicas of {service.ref} take requests."
+        if self.certificate_until is not None and not _is_good(service.certificate_ends, self.certificate_until):
+            yield f"The certificate of {service.ref} ends before {self.certificate_until:%Y-%m-%d %H:%M} UTC."
+        limits = (self.errors_pm, self.latency_ms, self.disk_pm)
+        figures = service.figures
         if figures is None:
-            found.append(f"There are no figures of {service.ref}.")
-        elif figures.errors_pm > self.errors_pm:
-            found.append(f"{share(figures.errors_pm)} of its requests fail, more than {share(self.errors_pm)}.")
-        if figures is not None and figures.latency_ms > self.latency_ms:
-            found.append(f"Requests take {figures.latency_ms} ms, more than {self.latency_ms} ms.")
+            if any(limit is not None for limit in limits):
+                yield f"There are no figures of {service.ref}."
+            return
+        if self.errors_pm is not None and figures.errors_pm > self.errors_pm:
+            yield f"{share(figures.errors_pm)} of requests of {service.ref} fail, more than {share(self.errors_pm)}."
+        if self.latency_ms is not None and figures.latency_ms > self.latency_ms:
+            yield f"Requests of {service.ref} take {figures.latency_ms} ms, more than {self.latency_ms} ms."
+        if self.disk_pm is not None and figures.disk_pm > self.disk_pm:
+            yield f"The disk of {service.ref} is {share(figures.disk_pm)} full, more than {share(self.disk_pm)}."
+
+
+def _is_good(ends: datetime | None, until: datetime) -> bool:
+    return ends is not None and ends >= until
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What must hold when ``after_s`` seconds are over; else what takes the write back is proposed.
+
+    ``services`` say it of services. With ``node_ref``, that node is in use, or ``cordoned`` and nothing runs on it.
+    """
+
+    after_s: int
+    services: tuple[Sound, ...] = ()
+    node_ref: str = ""
+    cordoned: bool = False
+
+    def problems(self, services: Iterable[Service], nodes: Iterable[Node] = ()) -> tuple[str, ...]:
+        """Return in sentences what does not hold of the services and nodes as they are now."""
+        known, machines = {each.ref: each for each in services}, {each.ref: each for each in nodes}
+        found: list[str] = []
+        for sound in self.services:
+            service = known.get(sound.service_ref)
+            found += [f"There is no service {sound.service_ref}."] if service is None else sound.problems(service)
+        if self.node_ref:
+            found += self._node_problems(machines.get(self.node_ref))
         return tuple(found)
+
+    def _node_problems(self, node: Node | None) -> Iterator[str]:
+        if node is None:
+            yield f"There is no node {self.node_ref}."
+            return
+        if node.cordoned != self.cordoned:
+            yield f"{node.ref} is {'in use' if self.cordoned else 'cordoned'}."
+        left = sum(count for _, count in node.runs)
+        if self.cordoned and left:
+            yield f"{left} replicas still run on {node.ref}."
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the gate as plain values, the names are those of the fields."""
+        services = [
+            {**asdict(each), "certificate_until": each.certificate_until and each.certificate_until.isoformat()}
+            for each in self.services
+        ]
+        return {**asdict(self), "services": services}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Gate":
+        """Return the gate that ``as_json`` made the values of. Raises KeyError, TypeError or ValueError for others."""
+        services = []
+        for each in data["services"]:
+            until = each["certificate_until"]
+            services.append(Sound(**{**each, "certificate_until": until and datetime.fromisoformat(until)}))
+        return cls(data["after_s"], tuple(services), data["node_ref"], data["cordoned"])
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a write shows and returns, and what must hold after it."""
+    """What a write shows and returns, and what must hold after it.
+
+    ``disruptive``: it takes capacity away, if only for a while. The result lacks ``version``, that of the target after
+    the write, which only whoever carries it out knows.
+    """
 
     preview: Preview
     result: Result
-    gate: Gate | None = None
+    gate: Gate
+    disruptive: bool
 
 
 def share(pm: int) -> str:

@@ -3,6 +3,8 @@
 The estate's row is locked before anything is read, so writes wait for each other, and the estate stands at the present.
 """
 
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import assert_never
 
 from django.db import transaction
@@ -10,11 +12,24 @@ from django.db import transaction
 from agentops.kernel.errors import FailureKind
 from agentops.registry.once import Once, call_of, fingerprint_of, require_versions
 from agentops.registry.tool import CallContext, Preview, Result, ToolFailure
-from sre_agent.connectors import node_rules, reading, service_rules
-from sre_agent.connectors.effect import Effect, Snapshot
-from sre_agent.connectors.moving import NoEstate, keep, to_present
-from sre_agent.connectors.port import Drain, HaltRestart, PlatformWrite, Restart, RollBack, RunBook, Scale, Uncordon
-from sre_agent.connectors.records import Service
+from sre_agent.connectors import book_rules, claiming, node_rules, operations, reading, service_rules
+from sre_agent.connectors.effect import Effect, Snapshot, conflict, missing
+from sre_agent.connectors.measuring import measured, priority_of
+from sre_agent.connectors.moving import NoEstate, Sight, keep, look
+from sre_agent.connectors.port import (
+    DeleteReplica,
+    Drain,
+    HaltRestart,
+    PlatformWrite,
+    Restart,
+    RollBack,
+    RunBook,
+    Scale,
+    ServiceWrite,
+    Stop,
+    Uncordon,
+)
+from sre_agent.connectors.records import Node, Release, Service, Verified
 from sre_agent.estate import actions
 from sre_agent.estate.actions import Refusal, Refused, Runbook
 from sre_agent.estate.values import Estate
@@ -37,61 +52,123 @@ class EmbeddedPlatform:
     def services(self, context: CallContext) -> tuple[Service, ...]:
         """Return every service as it is now, by tier and name. Raises ToolFailure NOT_FOUND without an estate."""
         with transaction.atomic():
-            return reading.services_of(context.tenant_id, _present(context), context.now)
+            return reading.services_of(context.tenant_id, seen(context))
+
+    @ONCE.answering()
+    def nodes(self, context: CallContext) -> tuple[Node, ...]:
+        """Return every node as it is now, by name. Raises ToolFailure NOT_FOUND without an estate."""
+        with transaction.atomic():
+            return reading.nodes_of(seen(context))
+
+    @ONCE.answering()
+    def deploys(self, context: CallContext, service_ref: str, since: datetime) -> tuple[Release, ...]:
+        """Return what was deployed of a service since a moment, the latest first. Raises ToolFailure NOT_FOUND."""
+        with transaction.atomic():
+            sight = seen(context)
+        service = sight.estate.services.get(service_ref)
+        if service is None:
+            raise missing("service", "service")
+        return tuple(each for each in reversed(reading.releases_of(sight, service)) if each.at >= since)
 
     @ONCE.answering()
     def preview(self, context: CallContext, write: PlatformWrite) -> Preview:
         """Return what ``write`` would do, doing nothing. Raises ToolFailure when it would be refused."""
         with transaction.atomic():
-            return _planned(_read(context, _present(context), write), write).preview
+            return _planned(context, seen(context), write).effect.preview
 
     def write(self, context: CallContext, write: PlatformWrite) -> Result:
         """Carry ``write`` out once for the context's key. Raises ToolFailure or OutcomeUnknown.
 
-        The same key with the same arguments returns the recorded result; with others it is a CONFLICT.
+        The same key with the same arguments returns the recorded result; with others it is a CONFLICT. The target is
+        claimed for the session's incident in the same transaction.
         """
+        action = type(write).__name__
 
         def act() -> Result:
-            estate = _present(context)
-            snapshot = _read(context, estate, write)
-            require_versions(context, snapshot.versions())
-            effect = _planned(snapshot, write)
-            keep(context.tenant_id, _acted(estate, write))
-            ONCE.record(call_of(context), effect.result)
-            return effect.result
+            sight = seen(context)
+            plan = _planned(context, sight, write)
+            if context.subject_id:
+                claiming.take(context.tenant_id, plan.target, context.subject_id, sight.now)
+            keep(context.tenant_id, plan.estate)
+            result: Result = {**plan.effect.result, "version": _version(plan.estate, write)}
+            call = replace(call_of(context), now=sight.now)
+            gate, disruptive = plan.effect.gate, plan.effect.disruptive
+            operations.record(call, action, result, target=plan.target, disruptive=disruptive, gate=gate)
+            return result
 
-        return ONCE.write(context, fingerprint_of(context, write), type(write).__name__, act)
+        return ONCE.write(context, fingerprint_of(context, write), action, act)
 
     def outcome(self, context: CallContext) -> Result | None:
         """Return the recorded result of the key, None when it took no effect. Waits for a write that is under way."""
         return ONCE.outcome(context)
 
+    @ONCE.answering()
+    def verified(self, context: CallContext, target: str) -> Verified:
+        """Return whether the gate of the latest write on ``target`` holds. Raises ToolFailure NOT_FOUND, or NotYet."""
+        with transaction.atomic():
+            sight = seen(context)
+            operation = operations.to_verify(context.tenant_id, target, sight.now)
+            services = reading.services_of(context.tenant_id, sight)
+            return operations.judged(operation, services, reading.nodes_of(sight))
 
-def _present(context: CallContext) -> Estate:
+
+def seen(context: CallContext) -> Sight:
+    """Return the tenant's estate at the present, its row locked. Raises ToolFailure NOT_FOUND without an estate."""
     try:
-        return to_present(context.tenant_id, context.now)
+        return look(context.tenant_id, context.now)
     except NoEstate as error:
         raise ToolFailure(FailureKind.NOT_FOUND, "There is no estate.") from error
 
 
-def _read(context: CallContext, estate: Estate, write: PlatformWrite) -> Snapshot:
+@dataclass(frozen=True)
+class _Plan:
+    """What a write comes to, and the estate after it."""
+
+    effect: Effect
+    estate: Estate
+
+    @property
+    def target(self) -> str:
+        return self.effect.preview.target
+
+
+def _planned(context: CallContext, sight: Sight, write: PlatformWrite) -> _Plan:
+    """Return what ``write`` comes to, for the context's incident. Raises ToolFailure when it is refused."""
+    snapshot = _read(context, sight, write)
+    versions = snapshot.versions()
+    if versions:
+        # What is gone is not found, rather than changed.
+        require_versions(context, versions)
+    effect = _effect(snapshot, write)
+    preview = effect.preview
+    held = claiming.standing(context.tenant_id, preview.target, sight.now)
+    if held is not None and held.incident_ref != context.subject_id:
+        raise conflict(f"{preview.target} is being worked on for {held.incident_ref}.")
+    touched = [service.ref for service in (snapshot.service, *snapshot.on_node) if service is not None]
+    measures = {**preview.measures, **measured(context.tenant_id, preview.target, touched, sight.now)}
+    return _Plan(replace(effect, preview=replace(preview, measures=measures)), _acted(sight.estate, write))
+
+
+def _read(context: CallContext, sight: Sight, write: PlatformWrite) -> Snapshot:
     """Return the records that the write is about, as far as they exist."""
+    priority = priority_of(context.tenant_id, context.subject_id)
     if not isinstance(write, Drain | Uncordon):
-        service = reading.service_of(context.tenant_id, estate, write.service_ref, context.now)
-        return Snapshot(context.now, service=service)
-    node = reading.node_of(estate, write.node_ref)
+        service = reading.service_of(context.tenant_id, sight, write.service_ref)
+        return Snapshot(sight.now, service=service, priority=priority)
+    node = reading.node_of(sight, write.node_ref)
     here = {ref for ref, _ in node.runs} if node is not None else set()
-    services = reading.services_of(context.tenant_id, estate, context.now)
+    services = reading.services_of(context.tenant_id, sight)
     return Snapshot(
-        context.now,
+        sight.now,
         node=node,
         on_node=tuple(service for service in services if service.ref in here),
-        nodes=sum(not each.cordoned for each in estate.nodes.values()),
+        nodes=sum(not each.cordoned for each in sight.estate.nodes.values()),
+        priority=priority,
     )
 
 
-def _planned(snapshot: Snapshot, write: PlatformWrite) -> Effect:
-    """Return what ``write`` comes to. Raises ToolFailure when it is refused."""
+def _effect(snapshot: Snapshot, write: PlatformWrite) -> Effect:
+    """Return what ``write`` shows and what must hold after it. Raises ToolFailure when it is refused."""
     match write:
         case Restart():
             return service_rules.plan_restart(snapshot, write)
@@ -99,10 +176,14 @@ def _planned(snapshot: Snapshot, write: PlatformWrite) -> Effect:
             return service_rules.plan_halt(snapshot, write)
         case Scale():
             return service_rules.plan_scale(snapshot, write)
+        case Stop():
+            return service_rules.plan_stop(snapshot, write)
+        case DeleteReplica():
+            return service_rules.plan_delete(snapshot, write)
         case RollBack():
             return service_rules.plan_roll_back(snapshot, write)
         case RunBook():
-            return service_rules.plan_book(snapshot, write)
+            return book_rules.plan_book(snapshot, write)
         case Drain():
             return node_rules.plan_drain(snapshot, write)
         case Uncordon():
@@ -115,17 +196,14 @@ def _acted(estate: Estate, write: PlatformWrite) -> Estate:
     """Return the estate after the write. Raises ToolFailure for what the estate itself refuses."""
     try:
         if isinstance(write, Drain | Uncordon):
-            generation = estate.nodes[write.node_ref].generation
             act = actions.drain if isinstance(write, Drain) else actions.uncordon
-            return act(estate, write.node_ref, generation)
-        return _acted_on_service(estate, write, estate.services[write.service_ref].generation)
+            return act(estate, write.node_ref, _version(estate, write))
+        return _acted_on_service(estate, write, _version(estate, write))
     except Refused as error:
         raise ToolFailure(_KINDS[error.why], str(error)) from error
 
 
-def _acted_on_service(
-    estate: Estate, write: Restart | HaltRestart | Scale | RollBack | RunBook, generation: int
-) -> Estate:
+def _acted_on_service(estate: Estate, write: ServiceWrite, generation: int) -> Estate:
     match write:
         case Restart():
             return actions.restart(estate, write.service_ref, generation)
@@ -133,9 +211,20 @@ def _acted_on_service(
             return actions.halt_restart(estate, write.service_ref, generation)
         case Scale():
             return actions.scale(estate, write.service_ref, generation, write.replicas)
+        case Stop():
+            return actions.stop(estate, write.service_ref, generation)
+        case DeleteReplica():
+            return actions.delete_replica(estate, write.service_ref, generation, write.replica)
         case RollBack():
             return actions.roll_back(estate, write.service_ref, generation, write.version)
         case RunBook():
             return actions.run_book(estate, write.service_ref, generation, Runbook(write.book))
         case _:
             assert_never(write)
+
+
+def _version(estate: Estate, write: PlatformWrite) -> int:
+    """Return the version of what a write is about, which exists."""
+    if isinstance(write, Drain | Uncordon):
+        return estate.nodes[write.node_ref].generation
+    return estate.services[write.service_ref].generation

@@ -4,7 +4,7 @@ Whoever looks moves it first, so that nothing has to run while nobody looks.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -28,6 +28,24 @@ class NoEstate(LookupError):
     """The tenant has no embedded estate."""
 
 
+@dataclass(frozen=True)
+class Sight:
+    """An estate as somebody sees it. ``now`` is the time there, ``at`` when its latest tick ended."""
+
+    estate: Estate
+    now: datetime
+    at: datetime
+    a_tick: timedelta
+
+    def moment_of(self, tick: int) -> datetime:
+        """Return when a tick ended; for one that is to come, when it will."""
+        return self.at - (self.estate.tick - tick) * self.a_tick
+
+    def tick_at(self, moment: datetime) -> int:
+        """Return a tick that ended no later than ``moment``, nor long before it."""
+        return self.estate.tick - max(-((moment - self.at) // self.a_tick), 0)
+
+
 def found_estate(*, tenant_id: UUID, estate: Estate, now: datetime, seconds_a_tick: int = TICK_S) -> None:
     """Give a tenant an estate, unless it has one."""
     models.Landscape.objects.get_or_create(
@@ -42,18 +60,24 @@ def found_estate(*, tenant_id: UUID, estate: Estate, now: datetime, seconds_a_ti
 
 
 def to_present(tenant_id: UUID, now: datetime) -> Estate:
+    """Move the estate on to ``now`` and return it, as ``look`` does."""
+    return look(tenant_id, now).estate
+
+
+def look(tenant_id: UUID, now: datetime) -> Sight:
     """Move the estate on to ``now`` and return it, its row locked until the transaction ends. Raises NoEstate.
 
     Has to be called in a transaction. A clock that stands still, or that runs behind, moves nothing.
     """
     row = _locked(tenant_id)
     if not row.seconds_a_tick:
-        return from_json(row.state)
+        return Sight(from_json(row.state), row.ticked_at, row.ticked_at, timedelta(seconds=TICK_S))
     a_tick = timedelta(seconds=row.seconds_a_tick)
     due = max((now - row.ticked_at) // a_tick, 0)
     if due > MOST_TICKS:
         row.ticked_at, due = now - MOST_TICKS * a_tick, MOST_TICKS
-    return _moved(row, due, a_tick)
+    estate = _moved(row, due, a_tick)
+    return Sight(estate, now, row.ticked_at, a_tick)
 
 
 @transaction.atomic

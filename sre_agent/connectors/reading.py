@@ -1,14 +1,14 @@
 """What the embedded estate tells of itself: the simulation's state and its latest samples, as records."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from statistics import median
 from uuid import UUID
 
 from sre_agent import models
-from sre_agent.connectors.records import Figures, Node, Release, Service
+from sre_agent.connectors.moving import Sight
+from sre_agent.connectors.records import Figures, Node, Release, Replica, Service
 from sre_agent.estate import values
-from sre_agent.estate.values import TICK_S, Estate
+from sre_agent.estate.values import WHOLE_PM, Estate
 
 PLACE = "embedded/shop"
 LATELY = 3
@@ -16,56 +16,67 @@ LATELY = 3
 MOST_RELEASES = 10
 
 
-def service_of(tenant_id: UUID, estate: Estate, ref: str, now: datetime) -> Service | None:
+def service_of(tenant_id: UUID, sight: Sight, ref: str) -> Service | None:
     """Return one service with its latest figures, None when there is no such service."""
-    service = estate.services.get(ref)
-    return None if service is None else _service(estate, service, _figures(tenant_id, estate, [ref]), now)
+    service = sight.estate.services.get(ref)
+    return None if service is None else _service(sight, service, _figures(tenant_id, sight.estate, [ref]))
 
 
-def services_of(tenant_id: UUID, estate: Estate, now: datetime) -> tuple[Service, ...]:
+def services_of(tenant_id: UUID, sight: Sight) -> tuple[Service, ...]:
     """Return every service with its latest figures, by tier and name."""
-    figures = _figures(tenant_id, estate, list(estate.services))
-    ordered = sorted(estate.services.values(), key=lambda each: (each.tier, each.ref))
-    return tuple(_service(estate, each, figures, now) for each in ordered)
+    figures = _figures(tenant_id, sight.estate, list(sight.estate.services))
+    ordered = sorted(sight.estate.services.values(), key=lambda each: (each.tier, each.ref))
+    return tuple(_service(sight, each, figures) for each in ordered)
 
 
-def node_of(estate: Estate, ref: str) -> Node | None:
+def node_of(sight: Sight, ref: str) -> Node | None:
     """Return one node with what runs on it, None when there is no such node."""
-    node = estate.nodes.get(ref)
+    node = sight.estate.nodes.get(ref)
     if node is None:
         return None
     counts: dict[str, int] = {}
-    for service in estate.services.values():
+    for service in sight.estate.services.values():
         for replica in service.replicas:
             if replica.node == ref:
                 counts[service.ref] = counts.get(service.ref, 0) + 1
     return Node(ref, PLACE, node.cordoned, tuple(sorted(counts.items())), node.stolen_pm, node.generation)
 
 
-def moment_of(estate: Estate, tick: int, now: datetime) -> datetime:
-    """Return when a tick was, of an estate whose latest one is ``now``."""
-    return now - timedelta(seconds=(estate.tick - tick) * TICK_S)
+def nodes_of(sight: Sight) -> tuple[Node, ...]:
+    """Return every node, by name."""
+    found = (node_of(sight, ref) for ref in sorted(sight.estate.nodes))
+    return tuple(node for node in found if node is not None)
 
 
-def _service(estate: Estate, service: values.Service, figures: Mapping[str, Figures], now: datetime) -> Service:
-    ends = service.certificate_ends
+def _service(sight: Sight, service: values.Service, figures: Mapping[str, Figures]) -> Service:
+    estate, ends, before = sight.estate, service.certificate_ends, service.certificate_before
     return Service(
         ref=service.ref,
         place=PLACE,
         tier=service.tier,
         depends_on=service.depends_on,
         dependants=estate.dependants(service.ref),
-        releases=tuple(
-            Release(each.version, moment_of(estate, each.at, now), each.by, each.change)
-            for each in service.releases[-MOST_RELEASES:]
-        ),
+        releases=tuple(releases_of(sight, service)[-MOST_RELEASES:]),
         desired=service.desired,
         ready=len(service.ready(estate.tick)),
         rolling=service.is_rolling,
         version=service.generation,
         figures=figures.get(service.ref),
-        certificate_ends=None if ends is None else moment_of(estate, ends, now),
+        certificate_ends=None if ends is None else sight.moment_of(ends),
+        replicas=tuple(_replica(estate, service, replica) for replica in service.replicas),
+        archived_pm=service.archived_mib * WHOLE_PM // service.disk_limit_mib,
+        certificate_before=None if before is None else sight.moment_of(before),
     )
+
+
+def releases_of(sight: Sight, service: values.Service) -> list[Release]:
+    """Return what was deployed of a service, in order."""
+    return [Release(each.version, sight.moment_of(each.at), each.by, each.change) for each in service.releases]
+
+
+def _replica(estate: Estate, service: values.Service, replica: values.Replica) -> Replica:
+    used = replica.memory_mib * WHOLE_PM // service.memory_limit_mib
+    return Replica(replica.name, replica.node, replica.ready_at <= estate.tick, used)
 
 
 def _figures(tenant_id: UUID, estate: Estate, refs: list[str]) -> dict[str, Figures]:

@@ -32,10 +32,22 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Replica:
+    """One running copy of a service. ``ready``: it takes requests."""
+
+    ref: str
+    node: str
+    ready: bool
+    memory_pm: int
+
+
+@dataclass(frozen=True)
 class Service:
     """A service as the platform tells. ``place`` is ``cluster/namespace``; the last of ``releases`` is wanted.
 
     ``depends_on`` are the services that it needs itself, ``dependants`` those that need it, directly or through others.
+    ``archived_pm`` of its disk would be taken by the logs that were moved to the archive; ``certificate_before`` is
+    when the certificate ends that was replaced, None when none was.
     """
 
     ref: str
@@ -50,6 +62,9 @@ class Service:
     version: int
     figures: Figures | None = None
     certificate_ends: datetime | None = None
+    replicas: tuple[Replica, ...] = ()
+    archived_pm: int = 0
+    certificate_before: datetime | None = None
 
     @property
     def release(self) -> Release:
@@ -59,7 +74,7 @@ class Service:
 
 @dataclass(frozen=True)
 class Node:
-    """A machine. ``runs`` are the services with replicas on it, and how many each."""
+    """A machine. ``runs`` are the services with replicas on it, and how many each. ``stolen_pm`` -1 is not known."""
 
     ref: str
     place: str

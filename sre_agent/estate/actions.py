@@ -7,7 +7,7 @@ what somebody else has just rolled back.
 from dataclasses import replace
 from enum import StrEnum
 
-from sre_agent.estate.values import Estate, Node, Release, Service, Trouble
+from sre_agent.estate.values import Estate, Node, Release, Service
 
 MOST_REPLICAS = 50
 
@@ -32,11 +32,13 @@ class Refused(Exception):
 class Runbook(StrEnum):
     """The allow-listed procedures."""
 
-    CLEAR_DISK = "clear_disk"
+    ARCHIVE_LOGS = "archive_logs"
+    RESTORE_LOGS = "restore_logs"
     RENEW_CERTIFICATE = "renew_certificate"
+    REINSTALL_CERTIFICATE = "reinstall_certificate"
 
 
-KEPT_AFTER_CLEARING_PM = 350
+KEPT_AFTER_ARCHIVING_PM = 350
 CERTIFICATE_TICKS = 777_600
 """A new certificate is good for 90 days."""
 
@@ -54,20 +56,38 @@ def halt_restart(estate: Estate, ref: str, generation: int) -> Estate:
     service = _service(estate, ref, generation)
     if any(replica.version != service.wanted.version for replica in service.replicas):
         raise Refused(Refusal.IMPOSSIBLE, f"{ref} is being deployed, not restarted: roll it back instead.")
-    if not service.is_rolling:
-        raise Refused(Refusal.IMPOSSIBLE, f"{ref} is not being restarted.")
     oldest = min((replica.started_at for replica in service.replicas), default=estate.tick)
+    if oldest >= service.restart_at:
+        raise Refused(Refusal.IMPOSSIBLE, f"{ref} is not being restarted.")
     return estate.with_service(_changed(service, restart_at=oldest))
 
 
 def scale(estate: Estate, ref: str, generation: int, replicas: int) -> Estate:
     """Run another number of replicas. Raises Refused."""
     service = _service(estate, ref, generation)
-    if not 0 <= replicas <= MOST_REPLICAS:
-        raise Refused(Refusal.IMPOSSIBLE, f"A service runs 0 to {MOST_REPLICAS} replicas.")
+    if not 1 <= replicas <= MOST_REPLICAS:
+        raise Refused(Refusal.IMPOSSIBLE, f"A service is scaled to 1 to {MOST_REPLICAS} replicas.")
     if replicas == service.desired:
         raise Refused(Refusal.IMPOSSIBLE, f"{ref} runs {replicas} replicas already.")
     return estate.with_service(_changed(service, desired=replicas))
+
+
+def stop(estate: Estate, ref: str, generation: int) -> Estate:
+    """Run no replica any more. Scaling starts the service again. Raises Refused."""
+    service = _service(estate, ref, generation)
+    if not service.desired:
+        raise Refused(Refusal.IMPOSSIBLE, f"{ref} is stopped already.")
+    return estate.with_service(_changed(service, desired=0))
+
+
+def delete_replica(estate: Estate, ref: str, generation: int, name: str) -> Estate:
+    """End one replica; another one is started in its place. Raises Refused."""
+    service = _service(estate, ref, generation)
+    kept = tuple(replica for replica in service.replicas if replica.name != name)
+    if len(kept) == len(service.replicas):
+        raise Refused(Refusal.UNKNOWN, f"{ref} has no replica {name}.")
+    _require_rolled_out(service)
+    return estate.with_service(_changed(service, replicas=kept))
 
 
 def roll_back(estate: Estate, ref: str, generation: int, version: str) -> Estate:
@@ -101,23 +121,49 @@ def uncordon(estate: Estate, node_ref: str, generation: int) -> Estate:
 
 
 def run_book(estate: Estate, ref: str, generation: int, book: Runbook) -> Estate:
-    """Run an allow-listed procedure on a service. Raises Refused."""
+    """Run an allow-listed procedure on a service. Each keeps what its opposite needs. Raises Refused."""
     service = _service(estate, ref, generation)
-    if book is Runbook.CLEAR_DISK:
-        kept = service.disk_limit_mib * KEPT_AFTER_CLEARING_PM // 1000
-        if service.disk_mib <= kept:
-            raise Refused(Refusal.IMPOSSIBLE, f"There is nothing to clear on the disk of {ref}.")
-        # Old logs are deleted and rotated from now on, so that what filled the disk does not go on filling it.
-        calmed = tuple(
-            replace(h, until=estate.tick)
-            if h.trouble is Trouble.FULL_DISK and h.on == ref and h.lasts(estate.tick)
-            else h
-            for h in estate.happenings
-        )
-        return replace(estate, happenings=calmed).with_service(_changed(service, disk_mib=kept))
+    match book:
+        case Runbook.ARCHIVE_LOGS:
+            changed = _archived(service)
+        case Runbook.RESTORE_LOGS:
+            changed = _restored(service)
+        case Runbook.RENEW_CERTIFICATE:
+            changed = _renewed(service, estate.tick)
+        case Runbook.REINSTALL_CERTIFICATE:
+            changed = _reinstalled(service)
+    return estate.with_service(changed)
+
+
+def _archived(service: Service) -> Service:
+    """Move old logs to the archive, and rotate from now on, so that what filled the disk does not go on filling it."""
+    kept = service.disk_limit_mib * KEPT_AFTER_ARCHIVING_PM // 1000
+    moved = service.disk_mib - kept
+    if moved <= 0:
+        raise Refused(Refusal.IMPOSSIBLE, f"There is nothing to archive on the disk of {service.ref}.")
+    return _changed(service, disk_mib=kept, archived_mib=service.archived_mib + moved, rotated=True)
+
+
+def _restored(service: Service) -> Service:
+    """Move back from the archive what the disk has room for, and rotate no more."""
+    moved = min(service.archived_mib, service.disk_limit_mib - service.disk_mib)
+    if moved <= 0:
+        raise Refused(Refusal.IMPOSSIBLE, f"There is nothing in the archive that {service.ref} has room for.")
+    left = service.archived_mib - moved
+    return _changed(service, disk_mib=service.disk_mib + moved, archived_mib=left, rotated=False)
+
+
+def _renewed(service: Service, tick: int) -> Service:
     if service.certificate_ends is None:
-        raise Refused(Refusal.IMPOSSIBLE, f"{ref} has no certificate.")
-    return estate.with_service(_changed(service, certificate_ends=estate.tick + CERTIFICATE_TICKS))
+        raise Refused(Refusal.IMPOSSIBLE, f"{service.ref} has no certificate.")
+    ends = tick + CERTIFICATE_TICKS
+    return _changed(service, certificate_ends=ends, certificate_before=service.certificate_ends)
+
+
+def _reinstalled(service: Service) -> Service:
+    if service.certificate_before is None:
+        raise Refused(Refusal.IMPOSSIBLE, f"No certificate of {service.ref} was replaced.")
+    return _changed(service, certificate_ends=service.certificate_before, certificate_before=None)
 
 
 def _changed(service: Service, **fields: object) -> Service:

@@ -41,6 +41,16 @@ def run(estate: Estate, ticks: int) -> list[Moment]:
     return moments
 
 
+def harm_of(estate: Estate, ticks: int) -> int:
+    """Return the harm that the estate will have come to ``ticks`` from now if nobody does anything more.
+
+    Of an estate with an action and of the same one without it, the two numbers say whether the action was worth it.
+    """
+    for _ in range(ticks):
+        estate = step(estate).estate
+    return estate.harm
+
+
 def _happened(estate: Estate) -> Estate:
     """Return the estate with what begins or ends in this tick: deployments, certificates, and noisy neighbours."""
     for happening in estate.happenings:
@@ -63,7 +73,8 @@ def _happened(estate: Estate) -> Estate:
 
 def _filled(estate: Estate, service: Service) -> Service:
     """Return the service with what its disk took up in this tick."""
-    more = sum(h.amount for h in under_way(estate, Trouble.FULL_DISK, service.ref))
+    filling = () if service.rotated else under_way(estate, Trouble.FULL_DISK, service.ref)
+    more = sum(h.amount for h in filling)
     used = min(service.disk_mib + service.disk_grows_mib + more, service.disk_limit_mib)
     return replace(service, disk_mib=used)
 

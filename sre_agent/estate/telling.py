@@ -17,7 +17,8 @@ _WARN_DISK_PM, _WARN_MEMORY_PM = 900, 850
 
 def lines_of(estate: Estate, service: Service, health: Health, killed: Sequence[Replica]) -> tuple[Line, ...]:
     """Return what the service's replicas wrote in this tick, at most MOST_LINES lines, the most serious first."""
-    found = [*_killed(estate, service, killed), *_failing(estate, service, health), *_warned(estate, service, health)]
+    found = [*_sent(estate, service), *_killed(estate, service, killed)]
+    found += [*_failing(estate, service, health), *_warned(estate, service, health)]
     found += _started(estate, service)
     if not found and below(6, estate.seed, "quiet", service.ref, estate.tick) == 0:
         found.append(_line(estate, service, Level.INFO, f"served {health.sample.requests} req/s, all quiet"))
@@ -29,6 +30,14 @@ def _line(estate: Estate, service: Service, level: Level, text: str, replica: Re
     if replica is None and service.replicas:
         replica = service.replicas[below(len(service.replicas), estate.seed, text, service.ref, estate.tick)]
     return Line(service.ref, replica.name if replica else "", estate.tick, level, text)
+
+
+def _sent(estate: Estate, service: Service) -> Iterator[Line]:
+    """Yield what strangers wrote into requests, as the service logs it: word by word, and the first of all lines."""
+    places = {service.ref, *(replica.node for replica in service.replicas)}
+    for happening in estate.happenings:
+        if happening.words and happening.on in places and happening.lasts(estate.tick):
+            yield _line(estate, service, Level.ERROR, f"400 bad request, body: {happening.words}")
 
 
 def _killed(estate: Estate, service: Service, killed: Sequence[Replica]) -> Iterator[Line]:

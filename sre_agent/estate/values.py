@@ -60,7 +60,9 @@ class Service:
     ``releases`` are in order, the last one is what is wanted; ``desired`` replicas of it. ``restart_at`` is the last
     tick at which a restart was asked for: older replicas are replaced. ``generation`` grows with every change that
     somebody makes, and is what a call is bound to. ``rate`` is the usual load in requests a second, ``capacity`` what
-    one replica can serve, ``usual_ms`` the usual 95th percentile of latency.
+    one replica can serve, ``usual_ms`` the usual 95th percentile of latency. ``archived_mib`` of old logs were moved
+    away from its disk; while logs are ``rotated`` they do not fill it. ``certificate_before`` is the end of the
+    certificate that was replaced.
     """
 
     ref: str
@@ -77,7 +79,10 @@ class Service:
     disk_mib: int
     disk_limit_mib: int
     disk_grows_mib: int = 0
+    archived_mib: int = 0
+    rotated: bool = False
     certificate_ends: int | None = None
+    certificate_before: int | None = None
     restart_at: int = 0
     generation: int = 1
     crashes: int = 0
@@ -142,7 +147,8 @@ class Happening:
     """Something that begins at a tick, and ends at ``until`` when it ends by itself.
 
     ``on`` is a service, or a node for a noisy neighbour. ``amount`` is more load in parts per thousand, MiB a tick that
-    a disk fills by, or stolen parts per thousand. ``release`` is what is deployed.
+    a disk fills by, or stolen parts per thousand. ``release`` is what is deployed. ``words`` are what a stranger sends
+    meanwhile, which the service, or those on the node, write into their logs.
     """
 
     trouble: Trouble
@@ -151,6 +157,7 @@ class Happening:
     amount: int = 0
     until: int | None = None
     release: Release | None = None
+    words: str = ""
 
     def lasts(self, tick: int) -> bool:
         """Return whether it is under way."""

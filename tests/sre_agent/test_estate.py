@@ -13,7 +13,7 @@ from sre_agent.estate.alerting import firing
 from sre_agent.estate.company import NODES, company, trouble
 from sre_agent.estate.load import healths, in_order, together
 from sre_agent.estate.running import AT_ONCE_PM
-from sre_agent.estate.stepping import Moment, run, step
+from sre_agent.estate.stepping import Moment, harm_of, run, step
 from sre_agent.estate.values import Estate, Level, Sample, Service, Trouble
 
 BEGINS, NOTICED, LONG = 10, 40, 360
@@ -50,8 +50,8 @@ def _grow(estate: Estate, ref: str) -> Estate:
     return actions.scale(estate, ref, _generation(estate, ref), 3 * estate.services[ref].desired)
 
 
-def _clear(estate: Estate, ref: str) -> Estate:
-    return actions.run_book(estate, ref, _generation(estate, ref), Runbook.CLEAR_DISK)
+def _archive(estate: Estate, ref: str) -> Estate:
+    return actions.run_book(estate, ref, _generation(estate, ref), Runbook.ARCHIVE_LOGS)
 
 
 def _renew(estate: Estate, ref: str) -> Estate:
@@ -66,7 +66,7 @@ CURES: dict[Trouble, Cure] = {
     Trouble.BAD_DEPLOY: _back,
     Trouble.MEMORY_LEAK: _back,
     Trouble.TRAFFIC_SPIKE: _grow,
-    Trouble.FULL_DISK: _clear,
+    Trouble.FULL_DISK: _archive,
     Trouble.EXPIRED_CERTIFICATE: _renew,
     Trouble.NOISY_NEIGHBOUR: _drain,
 }
@@ -76,10 +76,6 @@ def _begun(kind: Trouble, seed: int, ticks: int = NOTICED) -> Estate:
     """Return the estate some minutes after the trouble began."""
     estate = company(seed, trouble(kind, PLACES[kind], BEGINS, seed))
     return run(estate, ticks)[-1].estate
-
-
-def _harm(estate: Estate, ticks: int = LONG) -> int:
-    return run(estate, ticks)[-1].estate.harm
 
 
 def _samples(moments: list[Moment], ref: str) -> list[Sample]:
@@ -112,7 +108,7 @@ def test_every_trouble_hurts_and_its_cure_helps(kind: Trouble, seed: int) -> Non
     # A leak and a disk that fills are noticed by a warning, long before anything fails.
     estate = _begun(kind, seed)
     on = PLACES[kind]
-    nothing, cured = _harm(estate), _harm(CURES[kind](estate, on))
+    nothing, cured = harm_of(estate, LONG), harm_of(CURES[kind](estate, on), LONG)
 
     assert nothing > estate.harm
     assert cured - estate.harm < (nothing - estate.harm) / 2
@@ -153,9 +149,9 @@ def test_every_trouble_raises_an_alert_where_it_is(kind: Trouble) -> None:
 )
 def test_what_is_no_cure_does_not_help(kind: Trouble, wrong: Cure) -> None:
     estate = _begun(kind, 5)
-    nothing = _harm(estate, 120) - estate.harm
+    nothing = harm_of(estate, 120) - estate.harm
 
-    assert _harm(wrong(estate, PLACES[kind]), 120) - estate.harm >= nothing * 95 // 100
+    assert harm_of(wrong(estate, PLACES[kind]), 120) - estate.harm >= nothing * 95 // 100
 
 
 def test_a_restart_only_postpones_a_leak() -> None:
@@ -219,13 +215,23 @@ def test_the_last_node_is_not_drained() -> None:
         (lambda e: actions.restart(e, "checkout", 9), "changed"),
         (lambda e: actions.scale(e, "checkout", 1, 4), "impossible"),
         (lambda e: actions.scale(e, "checkout", 1, 51), "impossible"),
+        (lambda e: actions.scale(e, "checkout", 1, 0), "impossible"),
         (lambda e: actions.scale(e, "checkout", 1, -1), "impossible"),
+        (lambda e: actions.stop(actions.stop(e, "checkout", 1), "checkout", 2), "impossible"),
+        (lambda e: actions.delete_replica(e, "checkout", 1, "checkout-9"), "unknown"),
+        (
+            lambda e: actions.delete_replica(actions.scale(e, "checkout", 1, 6), "checkout", 2, "checkout-0-0"),
+            "rolling",
+        ),
+        (lambda e: actions.halt_restart(actions.scale(e, "checkout", 1, 6), "checkout", 2), "impossible"),
+        (lambda e: actions.run_book(e, "checkout", 1, Runbook.RESTORE_LOGS), "impossible"),
+        (lambda e: actions.run_book(e, "checkout", 1, Runbook.REINSTALL_CERTIFICATE), "impossible"),
         (lambda e: actions.roll_back(e, "checkout", 1, "1.9.0"), "impossible"),
         (lambda e: actions.roll_back(e, "checkout", 1, "0.1.0"), "unknown"),
         (lambda e: actions.drain(e, "node-z", 1), "unknown"),
         (lambda e: actions.drain(e, "node-a", 2), "changed"),
         (lambda e: actions.uncordon(e, "node-a", 1), "impossible"),
-        (lambda e: actions.run_book(e, "checkout", 2, Runbook.CLEAR_DISK), "changed"),
+        (lambda e: actions.run_book(e, "checkout", 2, Runbook.ARCHIVE_LOGS), "changed"),
     ],
 )
 def test_what_is_not_possible_is_refused(act: Callable[[Estate], Estate], why: str) -> None:
