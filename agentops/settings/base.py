@@ -106,6 +106,11 @@ SWEEP_DUTIES = ["agentops.api.deliveries.forget_old"]
 BILLING_SYSTEM = ENVIRONMENT.choice("BILLING_SYSTEM", "embedded", ("embedded", "stripe"))
 # Only tests speak to another one.
 STRIPE_URL = "https://api.stripe.com"
+# Where services run, what is seen of them, who is called, where status updates go: docs/operations.md, "Incidents".
+SRE_PLATFORM = ENVIRONMENT.choice("SRE_PLATFORM", "embedded", ("embedded", "kubernetes"))
+SRE_OBSERVATORY = ENVIRONMENT.choice("SRE_OBSERVATORY", "embedded", ("embedded", "cloudwatch"))
+SRE_PAGER = ENVIRONMENT.choice("SRE_PAGER", "embedded", ("embedded", "pagerduty"))
+SRE_BOARD = ENVIRONMENT.choice("SRE_BOARD", "embedded", ("embedded", "slack"))
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # What roles may ask about their calls: an implementation of agentops.registry.made.CallRecord.
