@@ -83,8 +83,8 @@ class Incident(Owned):
 class Alert(Owned):
     """An alert, from when it began to fire until it stopped. ``priority`` 0 is the most urgent.
 
-    ``fingerprint`` is its identity at its source while it fires. ``times`` is how often it was told of. ``area`` is what
-    its source says belongs together, such as a system of several services, empty when it says nothing of the kind.
+    ``fingerprint`` is its identity at its source while it fires. ``times`` is how often it was told of. ``area`` is
+    what its source says belongs together, such as a system of several services, empty when it says nothing of the kind.
     """
 
     ref = models.CharField(max_length=REF_LENGTH)
