@@ -1,9 +1,14 @@
 """Rows of the SRE role: checkout is a service that fails, and Dana and Erik are on call."""
 
+import threading
 import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
+
+from django.db import connection
 
 from agentops.registry.tool import CallContext
 from agentops.tenancy.models import Tenant
@@ -11,6 +16,7 @@ from sre_agent import models
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+T = TypeVar("T")
 _NUMBERS = count(1)
 
 
@@ -66,3 +72,18 @@ def make_freeze(tenant: Tenant, name: str = "Sale", **fields: Any) -> models.Cha
 def context_of(incident: models.Incident, key: str = "", *, now: datetime = NOW, **more: Any) -> CallContext:
     """Return what a tool of the incident's session is called with."""
     return CallContext(incident.tenant_id, uuid.uuid4(), incident.ref, None, now, idempotency_key=key, **more)
+
+
+def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Do all calls from the same moment on, each on its own connection, and return what each returned."""
+    start = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], T]) -> T:
+        try:
+            start.wait(30)
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))

@@ -1,18 +1,16 @@
 """One incident at a time works on a service or node."""
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import ToolFailure
 from sre_agent.connectors import claiming
 from sre_agent.models import Claim
-from tests.factories.sre import NOW, make_tenant
+from tests.factories.sre import NOW, at_once, make_tenant
 
 CHECKOUT = "service:checkout"
 MINUTE = timedelta(minutes=1)
@@ -99,18 +97,3 @@ def test_of_incidents_that_claim_at_once_one_wins(used_before: bool) -> None:
     came_to = at_once([claims(f"INC-{number}") for number in range(1, 9)])
     assert came_to.count("CONFLICT") == 7
     assert [Claim.objects.get().incident_ref] == [each for each in came_to if each != "CONFLICT"]
-
-
-def at_once(calls: Sequence[Callable[[], str]]) -> list[str]:
-    """Do all calls from the same moment on, each on its own connection."""
-    start = threading.Barrier(len(calls))
-
-    def run(call: Callable[[], str]) -> str:
-        try:
-            start.wait(30)
-            return call()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))

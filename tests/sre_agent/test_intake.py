@@ -1,0 +1,124 @@
+"""Where incidents come from: what waits, in which order it is taken, and what may be typed in."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+
+from agentops.registry.incoming import BadIntake
+from agentops.registry.role import Intake
+from agentops.tenancy.models import Tenant
+from sre_agent.connectors.moving import found_estate
+from sre_agent.estate.company import company
+from sre_agent.intake import load_subject, open_subject, owner_of, take_subjects, waiting_subjects
+from sre_agent.models import Incident, Note
+from tests.factories.sre import NOW, at_once, make_incident, make_tenant
+
+BOB = "bob@example.com"
+
+
+@pytest.fixture
+def tenant(db: None) -> Tenant:
+    return make_tenant()
+
+
+@pytest.fixture
+def estate(tenant: Tenant) -> Tenant:
+    found_estate(tenant_id=tenant.pk, estate=company(4), now=NOW, seconds_a_tick=0)
+    return tenant
+
+
+def waiting(tenant: Tenant, ref: str, priority: int, minutes: int = 0) -> Incident:
+    opened_at = NOW + timedelta(minutes=minutes)
+    return make_incident(tenant, ref, priority=priority, opened_at=opened_at, taken_at=None)
+
+
+def typed(tenant: Tenant, text: str, title: str = "Trouble") -> Incident:
+    return Incident.objects.get(ref=open_subject(tenant.pk, Intake(BOB, title, text)))
+
+
+@pytest.mark.parametrize(("priority", "urgency"), [(0, 3), (1, 3), (2, 2), (3, 1), (4, 0)])
+def test_an_incident_is_as_urgent_as_its_priority(tenant: Tenant, priority: int, urgency: int) -> None:
+    make_incident(tenant, priority=priority, sender=BOB)
+    subject = load_subject(tenant.pk, "INC-1")
+    assert subject is not None
+    assert (subject.kind, subject.id, subject.title) == ("incident", "INC-1", "Checkout fails")
+    assert (subject.sender, subject.customer_id, subject.priority) == (BOB, None, urgency)
+    assert subject.received_at == NOW
+
+
+def test_nothing_of_another_tenant_is_known_here(tenant: Tenant) -> None:
+    waiting(make_tenant("south"), "INC-1", 0)
+    assert load_subject(tenant.pk, "INC-1") is None
+    assert waiting_subjects(tenant.pk, 10) == []
+    with transaction.atomic():
+        assert take_subjects(tenant.pk, 10) == []
+    assert owner_of(tenant.pk, "incident", "INC-1") is None
+
+
+def test_the_most_urgent_is_taken_first_then_the_oldest(tenant: Tenant) -> None:
+    for ref, priority, minutes in (("INC-1", 2, 0), ("INC-2", 0, 9), ("INC-3", 0, 5), ("INC-4", 3, 0)):
+        waiting(tenant, ref, priority, minutes)
+    make_incident(tenant, "INC-5", priority=0)
+    waiting(tenant, "INC-6", 0)
+    Incident.objects.filter(ref="INC-6").update(status=Incident.Status.ESCALATED)
+
+    assert [each.id for each in waiting_subjects(tenant.pk, 3)] == ["INC-3", "INC-2", "INC-1"]
+    with transaction.atomic():
+        assert [each.id for each in take_subjects(tenant.pk, 2)] == ["INC-3", "INC-2"]
+    with transaction.atomic():
+        assert [each.id for each in take_subjects(tenant.pk, 9)] == ["INC-1", "INC-4"]
+    assert waiting_subjects(tenant.pk, 9) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_at_once_take_no_incident_twice() -> None:
+    tenant = make_tenant()
+    for number in range(20):
+        waiting(tenant, f"INC-{number}", 1)
+
+    def take() -> list[str]:
+        with transaction.atomic():
+            return [each.id for each in take_subjects(tenant.pk, 8)]
+
+    taken = [ref for refs in at_once([take] * 4) for ref in refs]
+    assert len(taken) == len(set(taken))
+    assert Incident.objects.filter(taken_at=None).count() == 20 - len(taken)
+
+
+@pytest.mark.parametrize(
+    ("text", "service", "priority"),
+    [
+        ("service: catalogue\nIt is slow since checkout was deployed.", "catalogue", 1),
+        ("Slow.\n  Service:  CATALOGUE \npriority: p3", "catalogue", 3),
+        ("checkout is slow\npriority: 0", "checkout", 0),
+        ("catalogue and checkout are slow", "", 2),
+        ("service: catalogue\nservice: checkout", "", 2),
+        ("service: unavailable, says checkout", "checkout", 0),
+        ("my-catalogue-2 is slow", "", 2),
+        ("Nobody knows.\npriority: P9", "", 2),
+        ("Nobody knows.\npriority: P0\npriority: P4", "", 2),
+    ],
+)
+def test_a_typed_incident_is_about_what_it_clearly_says(estate: Tenant, text: str, service: str, priority: int) -> None:
+    incident = typed(estate, text)
+    assert (incident.service, incident.priority) == (service, priority)
+
+
+def test_a_typed_incident_does_not_wait_and_is_on_record(estate: Tenant) -> None:
+    incident = typed(estate, "checkout \u202efails\u202c", "  It\nfails ")
+    assert (incident.title, incident.sender, incident.source) == ("It fails", BOB, "form")
+    assert (incident.opened_at, incident.taken_at) == (NOW, NOW)
+    assert list(Note.objects.values_list("kind", "actor", "text")) == [("opened", BOB, "Typed in: It fails")]
+    assert waiting_subjects(estate.pk, 9) == []
+
+
+@pytest.mark.parametrize(
+    ("sender", "text"),
+    [("nobody", "It fails."), (BOB, "  "), (BOB, "It fails.\x00"), (BOB, "\ud800"), (BOB, "x" * 20_001)],
+)
+def test_what_cannot_be_recorded_is_refused(tenant: Tenant, sender: str, text: str) -> None:
+    with pytest.raises(BadIntake):
+        open_subject(tenant.pk, Intake(sender, "Trouble", text))
+    assert not Incident.objects.exists()
+    assert typed(tenant, "x" * 20_000).text == "x" * 20_000
