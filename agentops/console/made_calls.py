@@ -8,10 +8,11 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from agentops.console.ports import approval_desk
+from agentops.console.subject_calls import calls_of
 from agentops.kernel.canonical import JSON
 from agentops.kernel.money import Money
 from agentops.ledger.append import Event, append_to
-from agentops.registry.made import Approval, MadeCall, Stand
+from agentops.registry.made import Approval, MadeCall, Stand, ToldCall
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.states import InvocationState
 
@@ -44,6 +45,12 @@ class Calls:
         calls = {row.pk: row.idempotency_key or "" for row in _with_keys(tenant_id, keys)}
         found = approval_desk().approved(tenant_id, calls) if calls else ()
         return {calls[request.invocation_id]: Approval(request.pk, request.code) for request in found}
+
+    def of_subject(
+        self, tenant_id: UUID, role: str, subject_id: str, *, reads: Collection[str] = ()
+    ) -> Sequence[ToldCall]:
+        """Return the writes of a role's sessions about a piece of work, and what was refused, the earliest first."""
+        return calls_of(tenant_id, role, subject_id, reads)
 
     def note_export(self, tenant_id: UUID, *, role: str, actor: str, facts: Mapping[str, JSON]) -> None:
         """Record in the ledger stream ``exports:<role>`` that somebody takes a copy of records out."""

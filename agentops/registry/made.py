@@ -13,6 +13,9 @@ from uuid import UUID
 from agentops.kernel.canonical import JSON
 from agentops.kernel.money import Money
 
+MOST_TOLD = 500
+"""Calls of one piece of work that are told of."""
+
 
 class Stand(StrEnum):
     """What is known of a call that was begun: it runs, it took effect, or nobody knows."""
@@ -47,6 +50,43 @@ class Approval:
     code: str
 
 
+class Became(StrEnum):
+    """What became of a call that was proposed."""
+
+    WAITS = "waits"
+    REFUSED = "refused"
+    UNDER_WAY = "under way"
+    DONE = "done"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True)
+class ToldCall:
+    """A call of a piece of work: a write, a look-up, or what was refused. ``key`` is empty where the call holds none.
+
+    ``preview`` is its dry run as JSON, empty when it never came to one. ``result`` is what the tool answered, or why
+    it did not: ``code``, ``message``, ``next_step``; empty while nobody knows. ``actor`` and ``approvers`` are named as
+    in the ledger. ``at`` is when it was proposed, ``made_at`` when it was made, None when it never was. ``position`` is
+    its step in the session. ``undo`` is the call that takes it back, as ``tool`` and ``arguments``, None without one.
+    """
+
+    key: str
+    tool: str
+    became: Became
+    arguments: Mapping[str, JSON]
+    preview: Mapping[str, JSON]
+    result: Mapping[str, JSON]
+    actor: str
+    approvers: tuple[str, ...]
+    at: datetime
+    made_at: datetime | None
+    session_id: UUID
+    position: int
+    undo: Mapping[str, JSON] | None = None
+
+
 class CallRecord(Protocol):
     """The control plane's record of calls. Whatever belongs to another tenant does not exist."""
 
@@ -58,6 +98,15 @@ class CallRecord(Protocol):
 
     def approvals(self, tenant_id: UUID, keys: Collection[str]) -> Mapping[str, Approval]:
         """Return the requests that were approved for the calls with these keys; most calls need none."""
+
+    def of_subject(
+        self, tenant_id: UUID, role: str, subject_id: str, *, reads: Collection[str] = ()
+    ) -> Sequence[ToldCall]:
+        """Return the writes of a role's sessions about a piece of work, and what was refused, the earliest first.
+
+        ``reads`` are tools whose look-ups are told as well. Where there are more than MOST_TOLD calls, those are the
+        latest.
+        """
 
     def note_export(self, tenant_id: UUID, *, role: str, actor: str, facts: Mapping[str, JSON]) -> None:
         """Record that somebody takes a copy of records out. What cannot be recorded must not be handed out."""
