@@ -34,7 +34,7 @@ class EmbeddedObservatory:
         with transaction.atomic():
             sight = _sight(context, service_ref)
             since = max(since, sight.now - FARTHEST)
-            rows = models.LogLine.objects.filter(**_window(context, sight, service_ref, since))
+            rows = models.LogLine.objects.filter(at__gte=since, **_window(context, sight, service_ref, since))
             if containing:
                 rows = rows.filter(text__icontains=containing)
             found = rows.order_by("-tick", "-id")[: max(0, min(limit, MOST_LINES))]
@@ -50,7 +50,8 @@ class EmbeddedObservatory:
         with transaction.atomic():
             sight = _sight(context, service_ref)
             since = max(since, sight.now - FARTHEST)
-            rows = models.Sample.objects.filter(**_window(context, sight, service_ref, since))
+            # A sample is of the tick that ended then: what ended when the time began is not of it.
+            rows = models.Sample.objects.filter(at__gt=since, **_window(context, sight, service_ref, since))
             return pieces(rows.order_by("tick"), since, sight, max(1, min(points, MOST_POINTS)))
 
 
@@ -60,7 +61,6 @@ def pieces(samples: Iterable[models.Sample], since: datetime, sight: Sight, poin
     piece = sight.a_tick * -(-ticks // points)
     found: dict[int, list[models.Sample]] = {}
     for sample in samples:
-        # A sample stands for the tick that ended at its moment.
         found.setdefault(max(0, (sample.at - sight.a_tick - since) // piece), []).append(sample)
     return tuple(_point(since + number * piece, part) for number, part in found.items())
 
@@ -78,6 +78,6 @@ def _sight(context: CallContext, service_ref: str) -> Sight:
 
 
 def _window(context: CallContext, sight: Sight, service_ref: str, since: datetime) -> dict[str, Any]:
-    """Return what is asked of rows that were seen since a moment; the ticks are what the indexes know."""
+    """Return what the indexes know of rows that were seen since a moment: no later tick than the first of them."""
     tick = sight.tick_at(since)
-    return {"tenant_id": context.tenant_id, "service": service_ref, "tick__gte": tick, "at__gte": since}
+    return {"tenant_id": context.tenant_id, "service": service_ref, "tick__gte": tick}

@@ -64,7 +64,7 @@ def _service(sight: Sight, service: values.Service, figures: Mapping[str, Figure
         figures=figures.get(service.ref),
         certificate_ends=None if ends is None else sight.moment_of(ends),
         replicas=tuple(_replica(estate, service, replica) for replica in service.replicas),
-        archived_pm=service.archived_mib * WHOLE_PM // service.disk_limit_mib,
+        archived_pm=-(-service.archived_mib * WHOLE_PM // service.disk_limit_mib),
         certificate_before=None if before is None else sight.moment_of(before),
     )
 

@@ -49,8 +49,9 @@ def plan_scale(snapshot: Snapshot, write: Scale) -> Effect:
         raise invalid(f"A service is scaled to 1 to {MOST_REPLICAS} replicas; to none it is stopped.", "replicas")
     if write.replicas == service.desired:
         raise conflict(f"{service.ref} runs {write.replicas} replicas already.", "replicas")
-    fewer = max(service.desired - write.replicas, 0)
-    away = fewer * FULL_PM // service.desired if service.desired else 0
+    # What does not serve yet goes first, and takes nothing away.
+    fewer = max(service.ready - write.replicas, 0)
+    away = fewer * FULL_PM // service.ready if service.ready else 0
     require_room(service, away)
     words = f"Scale {service.ref} from {service.desired} to {write.replicas} replicas"
     return _scaled(snapshot, service, words, away, write.replicas)
