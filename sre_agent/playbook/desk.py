@@ -22,7 +22,7 @@ from sre_agent.playbook.facts import (
     service_of,
 )
 
-LOOKUPS_UNTIL = 45
+LOOKUPS_UNTIL = 32
 """Look-ups are proposed while fewer than this many steps are taken, so that every session ends."""
 MINUTES = 60
 HOURS = 72
@@ -108,6 +108,10 @@ class Desk:
         """Return whether what had to hold after the last write on a target does, and else why it does not."""
         asked = {"target": target}
         return self._told("verify_change", asked, lambda told: (bool(told["sound"]), tuple(told["problems"])))
+
+    def runbooks(self) -> frozenset[str]:
+        """Return the names of the procedures that may be run."""
+        return self._told("list_runbooks", {}, lambda told: frozenset(each["runbook"] for each in told["runbooks"]))
 
     def levels(self) -> tuple[int, ...]:
         """Return the levels at which somebody is on call, the first one first."""

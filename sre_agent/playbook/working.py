@@ -46,6 +46,10 @@ def _act(desk: Desk, trouble: Diagnosis, evidence: Evidence, report: Report) -> 
     if change.tool not in desk.granted:
         report.leave(change.about, "The agent may not do that.")
         return handed_over(desk.history, desk.granted, report, f"The agent may not do {change.tool}.")
+    book = change.arguments.get("runbook")
+    if book is not None and book not in desk.runbooks():
+        report.leave(change.about, "There is no such procedure.")
+        return handed_over(desk.history, desk.granted, report, f"There is no procedure {book}.")
     rows = desk.history[desk.since :]
     note = noted(
         rows, desk.granted, report.words, mitigated=False, why=f"Whoever decides about {change.about} can read why."

@@ -26,7 +26,7 @@ MOST_STEPS = 50
 READS = frozenset(
     {
         "read_incident", "list_services", "describe_service", "read_logs", "read_metrics", "list_deploys", "list_nodes",
-        "verify_change", "list_on_call",
+        "verify_change", "list_on_call", "list_runbooks",
     }
 )  # fmt: skip
 ACTS = frozenset({"scale_service", "roll_back", "drain_node", "uncordon_node", "run_runbook"})
@@ -246,6 +246,9 @@ class World:
                 }
             )
         return {"nodes": nodes}
+
+    def _list_runbooks(self) -> dict[str, Any]:
+        return {"runbooks": [{"runbook": each.value, "what_it_does": "", "opposite": ""} for each in Runbook]}
 
     def _list_on_call(self) -> dict[str, Any]:
         return {"people": [{"person": f"P{n}", "level": n, "until": self._iso(10_000)} for n in self.on_call]}
