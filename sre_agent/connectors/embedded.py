@@ -10,11 +10,12 @@ from typing import assert_never
 from django.db import transaction
 
 from agentops.kernel.errors import FailureKind
-from agentops.registry.once import Once, call_of, fingerprint_of, require_versions
+from agentops.registry.once import Once, call_of, fingerprint_of
 from agentops.registry.tool import CallContext, Preview, Result, ToolFailure
-from sre_agent.connectors import book_rules, claiming, node_rules, operations, reading, service_rules
-from sre_agent.connectors.effect import Effect, Snapshot, conflict, missing
-from sre_agent.connectors.measuring import measured, priority_of
+from sre_agent.connectors import claiming, operations, reading
+from sre_agent.connectors.deciding import decided
+from sre_agent.connectors.effect import Effect, Snapshot, missing
+from sre_agent.connectors.measuring import priority_of
 from sre_agent.connectors.moving import NoEstate, Sight, keep, look
 from sre_agent.connectors.port import (
     DeleteReplica,
@@ -134,19 +135,8 @@ class _Plan:
 
 def _planned(context: CallContext, sight: Sight, write: PlatformWrite) -> _Plan:
     """Return what ``write`` comes to, for the context's incident. Raises ToolFailure when it is refused."""
-    snapshot = _read(context, sight, write)
-    versions = snapshot.versions()
-    if versions:
-        # What is gone is not found, rather than changed.
-        require_versions(context, versions)
-    effect = _effect(snapshot, write)
-    preview = effect.preview
-    held = claiming.standing(context.tenant_id, preview.target, sight.now)
-    if held is not None and held.incident_ref != context.subject_id:
-        raise conflict(f"{preview.target} is being worked on for {held.incident_ref}.")
-    touched = [service.ref for service in (snapshot.service, *snapshot.on_node) if service is not None]
-    measures = {**preview.measures, **measured(context.tenant_id, preview.target, touched, sight.now)}
-    return _Plan(replace(effect, preview=replace(preview, measures=measures)), _acted(sight.estate, write))
+    effect = decided(context, _read(context, sight, write), write)
+    return _Plan(effect, _acted(sight.estate, write))
 
 
 def _read(context: CallContext, sight: Sight, write: PlatformWrite) -> Snapshot:
@@ -165,31 +155,6 @@ def _read(context: CallContext, sight: Sight, write: PlatformWrite) -> Snapshot:
         nodes=sum(not each.cordoned for each in sight.estate.nodes.values()),
         priority=priority,
     )
-
-
-def _effect(snapshot: Snapshot, write: PlatformWrite) -> Effect:
-    """Return what ``write`` shows and what must hold after it. Raises ToolFailure when it is refused."""
-    match write:
-        case Restart():
-            return service_rules.plan_restart(snapshot, write)
-        case HaltRestart():
-            return service_rules.plan_halt(snapshot, write)
-        case Scale():
-            return service_rules.plan_scale(snapshot, write)
-        case Stop():
-            return service_rules.plan_stop(snapshot, write)
-        case DeleteReplica():
-            return service_rules.plan_delete(snapshot, write)
-        case RollBack():
-            return service_rules.plan_roll_back(snapshot, write)
-        case RunBook():
-            return book_rules.plan_book(snapshot, write)
-        case Drain():
-            return node_rules.plan_drain(snapshot, write)
-        case Uncordon():
-            return node_rules.plan_uncordon(snapshot, write)
-        case _:
-            assert_never(write)
 
 
 def _acted(estate: Estate, write: PlatformWrite) -> Estate:
