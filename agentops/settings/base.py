@@ -111,6 +111,13 @@ SRE_PLATFORM = ENVIRONMENT.choice("SRE_PLATFORM", "embedded", ("embedded", "kube
 SRE_OBSERVATORY = ENVIRONMENT.choice("SRE_OBSERVATORY", "embedded", ("embedded", "cloudwatch"))
 SRE_PAGER = ENVIRONMENT.choice("SRE_PAGER", "embedded", ("embedded", "pagerduty"))
 SRE_BOARD = ENVIRONMENT.choice("SRE_BOARD", "embedded", ("embedded", "slack"))
+# What each tenant has at CloudWatch, PagerDuty and Slack: docs/operations.md, "CloudWatch, PagerDuty, Slack".
+SRE_VENDORS_FILE = ENVIRONMENT.text("SRE_VENDORS_FILE", "")
+# Hosts besides the vendors' own to which their credentials may be sent, such as a gateway of the house.
+SRE_VENDOR_HOSTS = ENVIRONMENT.words("SRE_VENDOR_HOSTS", ())
+# Only tests speak to another one than the region's.
+CLOUDWATCH_URL = ""
+PAGERDUTY_URL = ENVIRONMENT.web_address("PAGERDUTY_URL") or "https://api.pagerduty.com"
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # What roles may ask about their calls: an implementation of agentops.registry.made.CallRecord.
@@ -330,5 +337,8 @@ LOGGING: dict[str, Any] = {
         # Their lower levels tell each request, with ids of customers and what is sent about them.
         "httpx2": {"level": "WARNING"},
         "stripe": {"level": "WARNING"},
+        "botocore": {"level": "WARNING"},
+        "pagerduty": {"level": "WARNING"},
+        "slack_sdk": {"level": "WARNING"},
     },
 }
