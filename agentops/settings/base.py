@@ -118,6 +118,9 @@ SRE_VENDOR_HOSTS = ENVIRONMENT.words("SRE_VENDOR_HOSTS", ())
 # Only tests speak to another one than the region's.
 CLOUDWATCH_URL = ""
 PAGERDUTY_URL = ENVIRONMENT.web_address("PAGERDUTY_URL") or "https://api.pagerduty.com"
+# The labels of alerts that say which service one is of, and what several services belong to; the first that is there.
+SRE_SERVICE_LABELS = ENVIRONMENT.words("SRE_SERVICE_LABELS", ("service", "app", "job"))
+SRE_AREA_LABELS = ENVIRONMENT.words("SRE_AREA_LABELS", ("system", "part_of"))
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # What roles may ask about their calls: an implementation of agentops.registry.made.CallRecord.
