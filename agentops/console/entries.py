@@ -226,12 +226,14 @@ def _opened(event: Told, known: Known) -> Entry:
 
 
 def _sleeping(event: Told, known: Known) -> Entry:
+    tried = f"Nothing to do: it tries again by itself (attempt {event.facts.get('attempt', 1)} failed)."
+    waits = f"Nothing failed: {event.facts.get('tool', '')} is called again by itself when its answer is due."
     return IncidentEntry(
         position=event.position,
         at=event.at,
         code=str(event.facts.get("code", "")),
         words=reveal(str(event.facts.get("words", ""))),
-        next_step=f"Nothing to do: it tries again by itself (attempt {event.facts.get('attempt', 1)} failed).",
+        next_step=waits if "waits" in event.facts else tried,
     )
 
 

@@ -160,13 +160,16 @@ def _sleeping(row: Row, past: _Past) -> Stands:
     attempt = int(event.facts.get("attempt", 0)) if event else 0
     failed = f" Attempt {attempt} failed." if attempt else ""
     words = "Sleeps" if row.wake_at else "Sleeps for a moment"
+    waits = event is not None and "waits" in event.facts
     return Stands(
         kind="gone",
         words=words,
         until=row.wake_at,
         reason=why,
         because=True,
-        then=f"Nothing to do: it tries again by itself.{failed}",
+        then="Nothing failed: it asks again by itself."
+        if waits
+        else f"Nothing to do: it tries again by itself.{failed}",
     )
 
 

@@ -91,7 +91,7 @@ def _subject(event: Told, requests: Mapping[str, RequestSummary]) -> tuple[str, 
     if event.type == "model.malformed":
         return f"call:{event.position}", "not a proposal", False
     if event.type == "session.sleeping":
-        return f"sleep:{event.position}", "Back-off", False
+        return f"sleep:{event.position}", "Not due yet" if "waits" in event.facts else "Back-off", False
     return "", "", False
 
 

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from agentops.gateway.breakers import Admitted, Breakers, tool_breaker
 from agentops.gateway.credentials import Loan, lent
 from agentops.kernel.errors import AgentOpsError, FailureKind
-from agentops.registry.tool import CallContext, OutcomeUnknown, ToolFailure, ToolSpec
+from agentops.registry.tool import CallContext, NotYet, OutcomeUnknown, ToolFailure, ToolSpec
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ def call(
     """Return what ``act`` returned, which has to be canonical JSON or None when ``problem_of`` says nothing about it.
 
     Raises ToolOff when the tool's breaker is open, and NoCredential when there is none: nothing was tried then.
-    Otherwise ToolFailure, OutcomeUnknown or ToolBroke. With ``breakers`` the call is reported, an unusable answer as a
-    failure; that there was no credential is not the tool's fault.
+    Otherwise ToolFailure, OutcomeUnknown, ToolBroke or, for a read, NotYet. With ``breakers`` the call is reported, an
+    unusable answer as a failure; that there was no credential is not the tool's fault.
     """
     with lent(tool, context) as loan:
         admitted = None if breakers is None else breakers.admit(tool_breaker(tool.name))
@@ -64,6 +64,11 @@ def call(
             result = act_once_renewed(tool, loan, act)
         except (ToolFailure, OutcomeUnknown, ToolBroke) as error:
             _report(admitted, error)
+            raise
+        except NotYet:
+            # That an answer is not due says nothing, but a probe must not be left open: the tool did answer.
+            if admitted is not None and admitted.probe is not None:
+                admitted.worked()
             raise
         problem = problem_of(result)
         problem = loan.text(problem) if problem else ""
@@ -77,7 +82,8 @@ def call(
 def act_once_renewed(tool: ToolSpec, loan: Loan, act: Callable[[CallContext], T]) -> T:
     """Call ``act``; when access is missing, renew the tool's credentials and call it once more.
 
-    A call that ended in AUTH certainly had no effect. Raises ToolFailure, OutcomeUnknown or ToolBroke.
+    A call that ended in AUTH certainly had no effect. Raises ToolFailure, OutcomeUnknown, ToolBroke or, for a read,
+    NotYet.
     """
     try:
         return _contained(tool, loan, act)
@@ -88,14 +94,16 @@ def act_once_renewed(tool: ToolSpec, loan: Loan, act: Callable[[CallContext], T]
             loan.renew()
             if tool.refresh is not None:
                 _contained(tool, loan, tool.refresh)
-        except (ToolFailure, OutcomeUnknown, ToolBroke) as error:
+        except (ToolFailure, OutcomeUnknown, ToolBroke, NotYet) as error:
             log.warning("the credentials of %s could not be renewed: %s", tool.name, error.message)
             raise failure from None
     return _contained(tool, loan, act)
 
 
 def _contained(tool: ToolSpec, loan: Loan, act: Callable[[CallContext], T]) -> T:
-    """Return what ``act`` returns. Raises ToolFailure, OutcomeUnknown or ToolBroke, whatever it raised.
+    """Return what ``act`` returns. Raises ToolFailure, OutcomeUnknown, ToolBroke or, for a read, NotYet.
+
+    It does so whatever ``act`` raised.
 
     A tool that calls ``sys.exit`` ends its call, not the worker. Only the keyboard reaches the main thread.
     """
@@ -107,6 +115,9 @@ def _contained(tool: ToolSpec, loan: Loan, act: Callable[[CallContext], T]) -> T
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
             raise
+        if isinstance(error, NotYet) and not tool.is_write:
+            loan.failure(error)
+            raise error from None
         _log_broken(tool, loan, error)
         raise ToolBroke(type(error).__name__, timed_out=isinstance(error, TimeoutError)) from None
 

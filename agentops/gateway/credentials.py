@@ -23,7 +23,7 @@ from agentops.kernel.canonical import JSON
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import FailureKind
 from agentops.registry.secret import Secret
-from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, ToolFailure, ToolSpec
+from agentops.registry.tool import CallContext, NotYet, OutcomeUnknown, Preview, ToolFailure, ToolSpec
 from agentops.safety.scrub import Scrubber, SecretUnfit
 
 log = logging.getLogger(__name__)
@@ -166,7 +166,7 @@ class Loan:
             self.removed += removed
         return preview
 
-    def failure(self, error: ToolFailure | OutcomeUnknown) -> None:
+    def failure(self, error: ToolFailure | OutcomeUnknown | NotYet) -> None:
         """Take secrets out of what a failure says."""
         error.message = self.text(str(error.message))
         error.args = (error.message,)

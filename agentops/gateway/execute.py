@@ -10,17 +10,18 @@ not its outcome has to be asked about.
 
 import logging
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from agentops.gateway.breaker import COUNTED
 from agentops.gateway.breakers import Breakers, ToolOff
 from agentops.gateway.calling import Answer, ToolBroke, call, failure_of
-from agentops.gateway.prepare import Refusal, refusal_of
-from agentops.kernel.canonical import NotCanonical, canonical_bytes, digest
+from agentops.gateway.prepare import MOST_WORDS, Refusal, refusal_of
+from agentops.kernel.canonical import NotCanonical, canonical_bytes, digest, storable
 from agentops.kernel.errors import FailureKind
 from agentops.registry import schemas
-from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, Result, ToolFailure, ToolSpec
+from agentops.registry.tool import CallContext, NotYet, OutcomeUnknown, Preview, Result, ToolFailure, ToolSpec
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,14 @@ class NotAsked:
     retry_after: float
 
 
+@dataclass(frozen=True)
+class Later:
+    """The answer of a read is not due before ``after``. Nothing failed."""
+
+    words: str
+    after: timedelta
+
+
 Outcome = Done | NotDone | Unknown
 
 
@@ -83,7 +92,7 @@ def idempotency_key(*, tool: ToolSpec, arguments: dict[str, Any], preview: Previ
 
 def read(
     tool: ToolSpec, context: CallContext, arguments: dict[str, Any], *, breakers: Breakers | None = None
-) -> Done | NotDone:
+) -> Done | NotDone | Later:
     """Perform a read. Of a tool that is off, nothing is asked."""
     try:
         answer = call(
@@ -97,6 +106,8 @@ def read(
         return _not_done(failure)
     except ToolBroke as error:
         return _not_done(_timed_out(error)) if error.timed_out else NotDone(_BROKEN)
+    except NotYet as early:
+        return Later(storable(early.message, most=MOST_WORDS), early.after)
     if answer.problem:
         words = f"The tool's answer was unusable: {answer.problem}."
         return NotDone(Refusal(FailureKind.UNKNOWN, words, "Try another way."))

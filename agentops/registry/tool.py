@@ -74,6 +74,21 @@ class ToolFailure(AgentOpsError):
         self.retry_after = retry_after
 
 
+class NotYet(AgentOpsError):
+    """The answer of a read is not due before ``after`` has passed; nothing failed.
+
+    The session sleeps until then and the same call is made again, so a tool that has to let time pass says so
+    instead of waiting. A write that raises it is a defect of the tool.
+    """
+
+    code = "NOT_YET"
+    next_step = "Make the same call again later."
+
+    def __init__(self, message: str, *, after: timedelta) -> None:
+        super().__init__(message)
+        self.after = after
+
+
 class OutcomeUnknown(AgentOpsError):
     """The call may or may not have had its effect. It is never repeated blindly."""
 
@@ -167,8 +182,8 @@ class ToolSpec:
     """One tool.
 
     ``run(context, arguments)`` performs it and returns a JSON object, or raises ToolFailure or
-    OutcomeUnknown. A write also has ``preview`` (the dry run; raises ToolFailure when the write would be
-    refused) and ``reconcile(context)``, which tells what became of ``context.idempotency_key``: the
+    OutcomeUnknown, a read also NotYet. A write also has ``preview`` (the dry run; raises ToolFailure when the
+    write would be refused) and ``reconcile(context)``, which tells what became of ``context.idempotency_key``: the
     recorded result, or None when it certainly never took effect. A write without ``reconcile`` cannot be
     recovered by program and goes to a person after a crash.
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
+from math import ceil
 from typing import Any
 
 from agentops.kernel.canonical import fingerprint_bytes
@@ -27,6 +28,8 @@ NO_PROGRESS_STEPS = 12
 MOST_ATTEMPTS = 3
 MOST_LOST_WORKERS = 5
 WARN_AT = (50, 80)
+MOST_WAIT_SECONDS = 10 * 60
+MOST_WAITS_SECONDS = 30 * 60
 
 REPEATED = "REPEATED"
 """The code of the refusal of a call that has already given the same result too often."""
@@ -192,6 +195,16 @@ def _fingerprint(tool: str, arguments: Any) -> bytes:
 
 def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
+
+
+def wait_seconds(after: float, *, waited: int) -> int | None:
+    """Return for how many whole seconds to wait for an answer that is due in ``after`` seconds, None for no longer.
+
+    One wait takes at most ten minutes; ``waited`` are the seconds of the waits of the same call before, and all of them
+    together take at most thirty minutes.
+    """
+    left = MOST_WAITS_SECONDS - waited
+    return None if left <= 0 else min(max(1, ceil(after)), MOST_WAIT_SECONDS, left)
 
 
 def backoff_seconds(attempt: int, *, retry_after: float | None, jitter: float) -> float:

@@ -20,7 +20,7 @@ from agentops.runtime.pending import continue_pending
 from agentops.runtime.proposals import Proposed, carry_out, text
 from agentops.runtime.providers import ask_planner, set_aside
 from agentops.runtime.record import Interrupted, Took, back_off, end, sleep, together
-from agentops.runtime.session import Held
+from agentops.runtime.session import Awaited, Held
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
 
@@ -83,6 +83,8 @@ def step(work: Work) -> bool:
     if held.overdue:
         compensation.stop(work, code=IncidentCode.APPROVAL_EXPIRED, words=IncidentCode.APPROVAL_EXPIRED.words)
         return True
+    if held.awaited is not None:
+        return _carry_out(work, _again(held.awaited))
     return _next(work)
 
 
@@ -131,6 +133,11 @@ def _by_person(work: Work) -> Proposed:
         trusted=given.edits is None,
         edits=given.edits,
     )
+
+
+def _again(awaited: Awaited) -> Proposed:
+    """The read whose answer was not due when it was proposed: the same call, through the same checks."""
+    return Proposed(Turn(awaited.call, Usage(model=awaited.model)), awaited.seen, time.monotonic())
 
 
 def _close(work: Work) -> bool:

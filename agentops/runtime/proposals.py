@@ -4,13 +4,13 @@ Each function here ends in one durable point (a write in two) and returns whethe
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from agentops.gateway import execute as gateway
-from agentops.gateway.execute import Done
+from agentops.gateway.execute import Done, Later
 from agentops.gateway.prepare import Prepared, Refusal, prepare
 from agentops.kernel.canonical import NotCanonical, canonical_bytes, digest, dumps, storable
 from agentops.kernel.clock import utcnow
@@ -31,9 +31,10 @@ from agentops.runtime import guards, process, statements
 from agentops.runtime.anomalies import Halted
 from agentops.runtime.answers import HANDED_OVER, outcome_of
 from agentops.runtime.effect import perform
+from agentops.runtime.exposure import NOT_YET
 from agentops.runtime.intent import Intended, Parked, Write, decide_write
 from agentops.runtime.judging import judge, judged, refusal_by
-from agentops.runtime.record import Leaving, Took, end, observe, or_interrupted, record, usage_facts
+from agentops.runtime.record import Leaving, Took, end, fall_asleep, observe, or_interrupted, record, usage_facts
 from agentops.runtime.states import SessionStatus
 from agentops.runtime.work import Work
 
@@ -134,6 +135,8 @@ def _read(work: Work, proposed: Proposed, checked: Prepared, facts: dict[str, An
     outcome = gateway.read(checked.tool, work.call_context(), checked.arguments, breakers=work.breakers)
     reach(CrashPoint.READ_RETURNED)
     facts = {**facts, "tool_ms": ms_since(called)}
+    if isinstance(outcome, Later):
+        return _wait(work, proposed, outcome, facts, payload)
     done = isinstance(outcome, Done)
     if isinstance(outcome, Done) and outcome.scrubbed:
         facts["scrubbed"] = outcome.scrubbed
@@ -151,6 +154,20 @@ def _read(work: Work, proposed: Proposed, checked: Prepared, facts: dict[str, An
     status = ObservationStatus.OK if done else ObservationStatus.FAILED
     observe(work.held, tool=tool, arguments=checked.arguments, status=status, result=result)
     return True
+
+
+def _wait(work: Work, proposed: Proposed, later: Later, facts: dict[str, Any], payload: dict[str, Any]) -> bool:
+    """The answer is not due: the session sleeps until it is, and makes the same call again. Nothing was tried."""
+    before = work.held.awaited.waited if work.held.awaited else 0
+    seconds = guards.wait_seconds(later.after.total_seconds(), waited=before)
+    if seconds is None:
+        refusal = Refusal(NOT_YET, later.words, "It was waited for long enough; do something else, or hand over.")
+        return _refuse(work, facts, payload, refusal, proposed.took())
+    told = {"code": NOT_YET, "words": later.words, "waits": seconds, "waited": before + seconds}
+    event = Event("session.sleeping", "runtime", {**facts, **told}, {}, payload)
+    took = replace(proposed.took(), steps=0, attempts=work.held.attempts)
+    fall_asleep(work.held, event, seconds=seconds, took=took)
+    return False
 
 
 def _refuse(

@@ -216,7 +216,7 @@ def observe(
     observation = Observation(len(held.history) + 1, tool, arguments, status, result)
     held.history.append(observation)
     held.progress.see(observation, output, wrote=wrote)
-    held.proposed, held.proposer, held.edits = None, "", None
+    held.proposed, held.proposer, held.edits, held.awaited = None, "", None, None
     if outcome and status is ObservationStatus.OK:
         held.achieved.add(outcome)
 
@@ -279,19 +279,22 @@ def sleep(
     attempt: bool = True,
     without_effect: bool = True,
 ) -> None:
-    """Park the session for ``seconds``; the sweep wakes it. Nothing sleeps in a worker.
+    """Park the session for ``seconds`` and try again then.
 
     ``attempt``: it counts against the attempts of what is being tried. ``without_effect``: an intended call
     certainly had none so far.
     """
     attempts = held.attempts + attempt
     facts = {"code": code, "words": words, "attempt": attempts, "without_effect": without_effect}
-    record(
-        held,
-        [Event("session.sleeping", "runtime", facts)],
-        replace(took, attempts=attempts),
-        leaving=Leaving(SessionStatus.SLEEPING, wake_at=utcnow() + timedelta(seconds=seconds)),
+    fall_asleep(
+        held, Event("session.sleeping", "runtime", facts), seconds=seconds, took=replace(took, attempts=attempts)
     )
+
+
+def fall_asleep(held: Held, event: Event, *, seconds: float, took: Took) -> None:
+    """Park the session for ``seconds``, of which ``event`` tells; the sweep wakes it. Nothing sleeps in a worker."""
+    wake_at = utcnow() + timedelta(seconds=seconds)
+    record(held, [event], took, leaving=Leaving(SessionStatus.SLEEPING, wake_at=wake_at))
     reach(CrashPoint.SLEEP_COMMITTED)
 
 

@@ -37,6 +37,19 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Awaited:
+    """A read whose answer was not due: it is made again as it was, and the planner is not asked meanwhile.
+
+    ``seen`` is what the planner was shown and said, ``model`` its name, ``waited`` the seconds of all waits so far.
+    """
+
+    call: ToolCall
+    seen: dict[str, Any]
+    model: str
+    waited: int
+
+
+@dataclass(frozen=True)
 class Reopened:
     """How the session had ended before a person reopened it to undo something."""
 
@@ -71,6 +84,7 @@ class Folded:
     ``overdue``: nobody decided in time, and so the session is to go to a person.
     ``in_doubt``: an attempt at the intended call, of a worker that was lost or a request that got no answer, may still
     take effect.
+    ``awaited`` is a read whose answer was not due.
     ``stopped_at`` is the position at which it began to stop: what was intended before is not made any more.
     ``paused_for`` are the signs of the anomalies it was paused for, ``accepted`` when somebody let it go on with one.
     ``signs`` has for each observation the digest of what the planner said ("" for a call), and whether it wrote.
@@ -85,6 +99,7 @@ class Folded:
     proposer: str = ""
     edits: UUID | None = None
     asked: Asked | None = None
+    awaited: Awaited | None = None
     overdue: bool = False
     reopened: Reopened | None = None
     processes: dict[str, ProcessState] = field(default_factory=dict)
@@ -202,7 +217,7 @@ def _note(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
     if kind == "session.stopping":
         folded.stop_code, folded.stopped_at = facts["code"], folded.stopped_at or event.position
     elif kind == "person.proposed":
-        folded.proposed = _by_person(event, body)
+        folded.proposed, folded.awaited = _by_person(event, body), None
     elif kind == "session.reopened":
         folded.reopened = Reopened(facts["was"], facts["code"], facts["outcome"])
         folded.stop_code, folded.stopped_at = "", 0
@@ -211,6 +226,7 @@ def _note(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
         folded.reopened = folded.proposed = None
     elif kind == "session.sleeping":
         folded.in_doubt = folded.in_doubt or facts.get("without_effect") is False
+        folded.awaited = _awaited(event, body) if "waits" in facts else folded.awaited
     elif kind == "call.intended":
         folded.in_doubt = False
     elif kind == "session.lease_expired":
@@ -244,7 +260,7 @@ def _follow_proposal(folded: Folded, event: StreamEvent, body: dict[str, Any]) -
         folded.proposer = ""
         folded.proposed = ByPerson(event.actor, call, edits=UUID(event.refs["request"])) if call else None
     elif event.type in _ENDINGS and event.type != "call.reconciled":
-        folded.proposer, folded.proposed, folded.edits = "", None, None
+        folded.proposer, folded.proposed, folded.edits, folded.awaited = "", None, None, None
 
 
 def _follow_request(folded: Folded, event: StreamEvent, body: dict[str, Any]) -> None:
@@ -263,6 +279,15 @@ def _by_person(event: StreamEvent, body: dict[str, Any]) -> ByPerson:
     undoes = event.refs.get("undoes")
     call = ToolCall(body["tool"], body["arguments"], body["rationale"]) if "tool" in body else None
     return ByPerson(event.actor, call, body.get("message", ""), UUID(undoes) if undoes else None)
+
+
+def _awaited(event: StreamEvent, body: dict[str, Any]) -> Awaited | None:
+    """Return the read that waits; None without its payload, since nobody knows then what was asked."""
+    if "arguments" not in body:
+        return None
+    call = ToolCall(event.facts["tool"], body["arguments"], body["rationale"])
+    seen = {name: value for name, value in body.items() if name not in ("arguments", "rationale")}
+    return Awaited(call, seen, event.facts["model"], event.facts["waited"])
 
 
 def load(row: Session, *, owner: str, epoch: int) -> Held:

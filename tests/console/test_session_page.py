@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from agentops.kernel.errors import FailureKind
 from agentops.ledger.append import Event
 from agentops.registry.planner import FinalAnswer, Malformed, PlannerUnavailable, ToolCall, Usage
-from agentops.registry.tool import OutcomeUnknown, ToolFailure
+from agentops.registry.tool import NotYet, OutcomeUnknown, ToolFailure
 from agentops.runtime.models import Session
 from agentops.runtime.operations import move
 from agentops.runtime.states import SessionStatus
@@ -72,6 +72,19 @@ def test_call_shows_claim_verdict_and_outcome(stage: Stage, bob: Client) -> None
     assert "Within the limits set for this tool." in write
     assert "done" in write
     assert "receipt: r-1" in write
+
+
+def test_wait_says_that_nothing_failed(stage: Stage, bob: Client) -> None:
+    class Settling(dict[str, int]):
+        def __getitem__(self, name: str) -> int:
+            raise NotYet("The account settles.", after=timedelta(seconds=90))
+
+    stage.toy.vendor.balances = Settling()
+    session = stage.work(LOOK, TELL, DONE)
+    assert session.status == "sleeping"
+    entry = words_of(entry_at(page_of(bob, session), 2))
+    assert "The account settles." in entry
+    assert "Nothing failed: look is called again by itself when its answer is due." in entry
 
 
 def test_refusal_and_failure_stay_open(stage: Stage, bob: Client) -> None:

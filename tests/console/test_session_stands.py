@@ -62,6 +62,14 @@ def test_sentence(row: dict[str, object], events: list[Told], words: str) -> Non
     assert stands.words.startswith(words)
 
 
+def test_session_that_waits_for_an_answer_has_not_failed() -> None:
+    row = Row(status="sleeping", wanted="", taken_by="", actor="user:bob", wake_at=AT)
+    told_of = [told("session.sleeping", tool="look", words="It settles.", waits=60, waited=60)]
+    stands = stands_of(row, told_of)
+    assert stands is not None
+    assert stands.then == "Nothing failed: it asks again by itself."
+
+
 def test_reason_is_that_of_the_person_and_names_the_urgent_session() -> None:
     row = Row(status="queued", wanted="", taken_by="", actor="user:bob")
     stands = stands_of(row, [told("session.preempted", title="INC-493", **{"for": "an-id"})])

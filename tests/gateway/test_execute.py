@@ -9,12 +9,12 @@ import pytest
 from django.utils import timezone
 
 from agentops.gateway.breakers import Breakers, breakers_of, tool_breaker
-from agentops.gateway.execute import Done, NotAsked, NotDone, Unknown, find_out, read, write
+from agentops.gateway.execute import Done, Later, NotAsked, NotDone, Unknown, find_out, read, write
 from agentops.gateway.models import Breaker
 from agentops.gateway.prepare import Prepared, Refusal, prepare
 from agentops.kernel.errors import FailureKind
 from agentops.registry.planner import ToolCall
-from agentops.registry.tool import CallContext, OutcomeUnknown, Preview, ToolFailure, ToolSpec
+from agentops.registry.tool import CallContext, NotYet, OutcomeUnknown, Preview, ToolFailure, ToolSpec
 from agentops.tenancy.models import Tenant
 from tests.gateway.tools import CONTEXT, GOOD, Run, raising, read_tool, write_tool
 
@@ -313,6 +313,41 @@ def test_tool_that_is_off_is_neither_run_nor_asked_nor_prepared(tenant: Tenant) 
     refusal = prepared(tool, known(tenant))
     assert isinstance(refusal, Refusal)
     assert (refusal.code, refusal.next_step) == ("UNAVAILABLE", "Try another way, or hand over to a person.")
+
+
+def not_yet(seconds: int = 60) -> NotYet:
+    return NotYet("Not due \x00 yet.", after=timedelta(seconds=seconds))
+
+
+def test_answer_that_is_not_due_is_neither_done_nor_failed(tenant: Tenant) -> None:
+    for _ in range(4):
+        read(read_tool(raising(DOWN)), CONTEXT, {}, breakers=known(tenant))
+    outcome = read(read_tool(raising(not_yet())), CONTEXT, {}, breakers=known(tenant))
+    assert isinstance(outcome, Later)
+    assert (outcome.after, "\x00" in outcome.words) == (timedelta(seconds=60), False)
+    assert failures(tenant) == 4
+
+
+def test_probe_whose_answer_is_not_due_was_answered(tenant: Tenant) -> None:
+    for _ in range(5):
+        read(read_tool(raising(DOWN)), CONTEXT, {}, breakers=known(tenant))
+    let_time_pass()
+    assert isinstance(read(read_tool(raising(not_yet())), CONTEXT, {}, breakers=known(tenant)), Later)
+    assert Breaker.objects.get().state == "closed"
+
+
+def test_write_that_is_not_yet_due_is_asked_about() -> None:
+    tool = write_tool(raising(not_yet()), reconcile=lambda context: GOOD)
+    assert write(tool, CONTEXT, {}) == Done(GOOD)
+    refused = prepared(write_tool(raising(), preview=raising(not_yet())))
+    assert isinstance(refused, Refusal)
+    assert refused.message == "The tool's dry run failed."
+
+
+def test_renewal_that_is_not_yet_due_leaves_the_call_as_it_was() -> None:
+    outcome = read(read_tool(raising(expired()), refresh=raising(not_yet())), CONTEXT, {})
+    assert isinstance(outcome, NotDone)
+    assert outcome.refusal.code == "AUTH"
 
 
 def test_finding_out_is_a_probe_too(tenant: Tenant) -> None:
