@@ -95,6 +95,8 @@ def _measures(facts: Mapping[str, Any]) -> Iterator[Chip]:
         yield Chip(f"{share} % of capacity")
     if type(priority) is int and priority in GRAVE_INCIDENTS:
         yield Chip(f"P{priority} incident")
+    if measures.get("change_freeze") == 1:
+        yield Chip("change freeze")
 
 
 _SOURCES: tuple[Callable[[Mapping[str, Any]], Iterator[Chip]], ...] = (_flow, _compliance, _rate, _usual, _measures)

@@ -7,13 +7,17 @@ from typing import Any
 from agentops.policy.flow import ROWS, STAYS_IN, Flowing
 from agentops.registry.tool import Preview, ToolSpec
 
-MEASURES = ("capacity_share_pct", "incident_priority")
+MEASURES = ("capacity_share_pct", "incident_priority", "minutes_since_disruption", "change_freeze")
 """The integers of ``Preview.measures``: the share of a capacity that the call takes away, in per cent; the priority of
-the incident that it belongs to, 0 for the most urgent. A fact is -1 where the tool says nothing."""
+the incident that it belongs to, 0 for the most urgent; the whole minutes since something last disturbed the same
+target, NEVER_DISRUPTED when nothing ever did; 1 when a change freeze covers the target now, else 0. A fact is -1 where
+the tool says nothing."""
 
-FORM = 3
+NEVER_DISRUPTED = 1_000_000
+
+FORM = 4
 """The form of recorded facts. Form 1 has no number, and knew only tool, grant, steps, writes, target and money; form 2
-knew nothing of people, and of money only one customer's day."""
+knew nothing of people, and of money only one customer's day; form 3 knew two measures, of capacity and incidents."""
 
 NOT_KNOWN = -1
 UNRATED: Mapping[str, Any] = {
@@ -155,6 +159,7 @@ def _money(preview: Preview | None, spent: Spent) -> dict[str, Any]:
 
 # What is left out of a record of this form. A value that changes here, or a name that comes, is another form: older
 # records must be read with the table that they were written with.
+_MEASURES_3 = MEASURES[:2]
 _USUAL_2: Mapping[str, Mapping[str, Any]] = {
     "tool": {
         "destructive": False,
@@ -165,13 +170,14 @@ _USUAL_2: Mapping[str, Mapping[str, Any]] = {
         "sends": "nowhere",
     },
     "session": {"priority": 1, "by_person": False},
-    "measures": dict.fromkeys(MEASURES, NOT_KNOWN),
+    "measures": dict.fromkeys(_MEASURES_3, NOT_KNOWN),
     "rate": UNRATED,
     "flow": {**dict.fromkeys(ROWS, False), "chosen": False, "untrusted": False},
     "compliance": UNREVIEWED,
 }
-_USUAL: Mapping[str, Mapping[str, Any]] = {**_USUAL_2, "people": {"requester_benefits": False}}
-_USUAL_OF: Mapping[int, Mapping[str, Mapping[str, Any]]] = {2: _USUAL_2, FORM: _USUAL}
+_USUAL_3: Mapping[str, Mapping[str, Any]] = {**_USUAL_2, "people": {"requester_benefits": False}}
+_USUAL: Mapping[str, Mapping[str, Any]] = {**_USUAL_3, "measures": dict.fromkeys(MEASURES, NOT_KNOWN)}
+_USUAL_OF: Mapping[int, Mapping[str, Mapping[str, Any]]] = {2: _USUAL_2, 3: _USUAL_3, FORM: _USUAL}
 
 
 def recorded(facts: Mapping[str, Any]) -> dict[str, Any]:

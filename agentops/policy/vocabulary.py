@@ -11,7 +11,7 @@ from typing import Any
 
 from agentops.kernel.money import CURRENCIES
 from agentops.policy.evidence import Origin
-from agentops.policy.facts import NOT_KNOWN
+from agentops.policy.facts import NEVER_DISRUPTED, NOT_KNOWN
 from agentops.policy.flow import ROWS
 from agentops.policy.rules import ONE_OF, OPERATORS
 from agentops.registry.flow import Sends
@@ -119,6 +119,20 @@ _FACTS = (
         Type.COUNT,
         "The priority of the incident the call belongs to, 0 the most urgent.",
         high=9,
+        unknown=NOT_KNOWN,
+    ),
+    Fact(
+        "measures.minutes_since_disruption",
+        Type.COUNT,
+        "Whole minutes since something last disturbed the same target, 1000000 when nothing ever did.",
+        high=NEVER_DISRUPTED,
+        unknown=NOT_KNOWN,
+    ),
+    Fact(
+        "measures.change_freeze",
+        Type.COUNT,
+        "Whether a change freeze covers the target now: 1 when one does, 0 when none does.",
+        high=1,
         unknown=NOT_KNOWN,
     ),
     _count("rate.tool_hour", "Calls of the tool in the last hour, without this one."),

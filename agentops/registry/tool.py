@@ -143,8 +143,9 @@ class Preview:
     ``effect`` is one plain sentence; ``target`` names whom or what it touches (``customer:c-17``);
     ``versions`` are the records it was computed from; ``money`` is what leaves the house. ``measures`` are integers of
     the system of record that rules may compare, by a name of ``policy.facts.MEASURES``: the share of a capacity in per
-    cent that the call takes away, the priority of the incident it belongs to. ``parts`` are shown by type, after the
-    changes: a mail as mail, a command as command. Raises BadPart when they are too large together.
+    cent that the call takes away, the priority of the incident it belongs to, the minutes since its target was last
+    disturbed, whether a change freeze covers it. ``parts`` are shown by type, after the changes: a mail as mail, a
+    command as command. Raises BadPart when they are too large together.
     """
 
     effect: str

@@ -27,6 +27,7 @@ from agentops.policy.flow import ROWS, Flowing, Leaf
 from agentops.policy.risk import risk_of
 from agentops.policy.rules import Effect
 from agentops.policy.traces import Origin, Trace
+from agentops.policy.vocabulary import VOCABULARY
 from agentops.registry.flow import Argument, Flow, Kind, Sends
 from agentops.registry.tool import Dial, Preview, Tier, ToolSpec
 from tests.policy.rule_sets import PAY
@@ -114,3 +115,19 @@ def test_facts_of_the_second_form_know_nothing_of_people() -> None:
     assert "people" not in facts
     assert (facts["session"], facts["tool"]["undoable"]) == ({"priority": 1, "by_person": False}, True)
     assert restored({"form": 3}, {})["people"] == {"requester_benefits": False}
+
+
+@pytest.mark.parametrize("form", [2, 3])
+def test_facts_of_the_third_form_knew_two_measures(form: int) -> None:
+    facts = restored({"form": form, "measures": {"capacity_share_pct": 40}}, {})
+    assert facts["measures"] == {"capacity_share_pct": 40, "incident_priority": -1}
+
+
+def test_facts_of_this_form_know_of_disruptions_and_freezes() -> None:
+    facts = restored({"form": 4, "measures": {"change_freeze": 1}}, {})
+    unknown = {"capacity_share_pct": -1, "incident_priority": -1, "minutes_since_disruption": -1}
+    assert facts["measures"] == {**unknown, "change_freeze": 1}
+
+
+def test_every_measure_can_be_compared_and_may_be_unknown() -> None:
+    assert [VOCABULARY[f"measures.{name}"].unknown for name in MEASURES] == [-1] * len(MEASURES)

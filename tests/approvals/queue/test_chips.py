@@ -22,6 +22,9 @@ MONEY = {"present": True, "minor": 8600, "usual_minor": 4095}
         ({"money": {**MONEY, "usual_minor": 8600}}, []),
         ({"money": {**MONEY, "usual_minor": -1}}, []),
         ({"measures": {"capacity_share_pct": 71, "incident_priority": 1}}, ["71 % of capacity", "P1 incident"]),
+        ({"measures": {"change_freeze": 1}}, ["change freeze"]),
+        ({"measures": {"change_freeze": 0}}, []),
+        ({"measures": {"change_freeze": -1}}, []),
         ({"compliance": {"findings": [["pack"]]}}, ["compliance finding"]),
     ],
 )
