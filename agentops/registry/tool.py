@@ -96,17 +96,6 @@ class OutcomeUnknown(AgentOpsError):
     next_step = "Ask the system of record what became of this idempotency key."
 
 
-class NotYet(AgentOpsError):
-    """The answer of a read is not due yet: the same call is made again ``after`` that time. It is no failure."""
-
-    code = "NOT_YET"
-    next_step = "Make the same call again later."
-
-    def __init__(self, message: str, *, after: timedelta) -> None:
-        super().__init__(message)
-        self.after = after
-
-
 @dataclass(frozen=True)
 class CallContext:
     """On whose behalf a tool runs.
