@@ -14,12 +14,19 @@ from agentops.runtime.questions import answer_question, expire_questions, open_q
 _OF_ONE_PERSON = frozenset({"EXCLUDED", "SAME_PERSON", "ALREADY_DECIDED"})
 """Refusals that another person does not get."""
 
+Passes = Callable[[int], None]
+"""Lets so many seconds go by in the scenario's world."""
+
 
 class Cast:
-    """The people and what they have still to say. What they were asked, and what went wrong, goes into ``found``."""
+    """The people and what they have still to say. What they were asked, and what went wrong, goes into ``found``.
 
-    def __init__(self, tenant_id: UUID, replies: tuple[Said, ...], found: Found) -> None:
+    ``passes`` lets so many seconds go by before each reply.
+    """
+
+    def __init__(self, tenant_id: UUID, replies: tuple[Said, ...], found: Found, passes: Passes) -> None:
         self._tenant_id = tenant_id
+        self._passes = passes
         self._found = found
         self._places: dict[UUID, int] = {}
         self._acted: set[tuple[UUID, str]] = set()
@@ -38,6 +45,7 @@ class Cast:
             why = " ".join(waiting.why)
             return self._fail(f"People were asked about {waiting.tool}, and nobody has a reply to that. {why}".strip())
         self._left.remove(reply)
+        self._passes(reply.after_s)
         if reply.meanwhile is not None:
             reply.meanwhile(self._tenant_id)
         return self._do(reply, waiting)
@@ -50,6 +58,7 @@ class Cast:
         if question is None or reply is None:
             return self._fail(f"The planner asked {question.text if question else ''!r}, and nobody has an answer.")
         self._left.remove(reply)
+        self._passes(reply.after_s)
         if reply.words:
             answer_question(question_id=question.pk, actor=f"user:{PEOPLE[0]}", answer=reply.words)
             return True

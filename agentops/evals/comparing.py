@@ -12,8 +12,8 @@ from agentops.registry.scenario import Asked, Expected, Made
 class Found:
     """What came of a scenario; the first three are those of its last session.
 
-    ``hard`` names the tools whose effects must all be expected. ``problems`` are sentences about what should never be,
-    whatever was expected.
+    ``hard`` names the tools whose effects must all be expected. ``figures`` are reported as they are. ``problems`` are
+    sentences about what should never be, whatever was expected.
     """
 
     status: str = ""
@@ -24,6 +24,7 @@ class Found:
     asked: list[Asked] = field(default_factory=list)
     questions: int = 0
     records: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     @property

@@ -2,8 +2,8 @@
 
 import logging
 import time
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.crypto import get_random_string
@@ -30,7 +30,7 @@ class UnknownScenario(AgentOpsError):
 class Result:
     """What became of one scenario. ``outcome`` is how its last session ended; ``differences`` is empty when it passed.
 
-    ``seconds`` is how long it took on this machine.
+    ``figures`` are the scenario's own numbers, none when it broke. ``seconds`` is how long it took on this machine.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Result:
     outcome: str
     differences: tuple[str, ...]
     seconds: float
+    figures: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -75,6 +76,7 @@ class Report:
                     "seconds": round(result.seconds, 3),
                     "outcome": result.outcome,
                     "differences": list(result.differences),
+                    "figures": dict(result.figures),
                 }
                 for result in self.results
             ],
@@ -91,7 +93,9 @@ class Report:
 def _lines(result: Result, width: int) -> list[str]:
     said = "passed" if result.passed else "FAILED"
     head = f"{result.name:<{width}}  {said}  {result.seconds:6.2f} s  {result.title}"
-    return [head, *(f"{'':<{width}}    {words}" for words in result.differences)]
+    figures = ", ".join(f"{name} {value}" for name, value in result.figures.items())
+    told = (*((figures,) if figures else ()), *result.differences)
+    return [head, *(f"{'':<{width}}    {words}" for words in told)]
 
 
 def chosen(role: RoleSpec, only: Collection[str]) -> tuple[Scenario, ...]:
@@ -122,10 +126,10 @@ def _result(role: RoleSpec, scenario: Scenario) -> Result:
     except Exception as error:
         log.exception("scenario %s broke", scenario.name)
         words = error.in_full if isinstance(error, AgentOpsError) else str(error)
-        outcome, told = "", [f"It broke: {type(error).__name__}: {words}"]
+        outcome, told, figures = "", [f"It broke: {type(error).__name__}: {words}"], dict[str, int]()
     else:
-        outcome, told = found.ending, differences(scenario.expected, found)
-    return Result(scenario.name, scenario.title, outcome, tuple(told), time.monotonic() - began)
+        outcome, told, figures = found.ending, differences(scenario.expected, found), dict(found.figures)
+    return Result(scenario.name, scenario.title, outcome, tuple(told), time.monotonic() - began, figures)
 
 
 def _tenant(scenario: Scenario) -> Tenant:

@@ -3,16 +3,18 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from math import ceil
 from typing import Any
 from uuid import UUID
 
 from agentops.agents.models import Agent
-from agentops.evals.answering import Cast
+from agentops.evals.answering import Cast, Passes
 from agentops.evals.comparing import Found
 from agentops.evals.ports import people
 from agentops.evals.staging import disturbed, scripted
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.append import Event
+from agentops.ledger.models import LedgerEvent
 from agentops.policy.models import RuleSet
 from agentops.policy.operations import activate_rule_set, save_rule_set
 from agentops.registry.role import Intake, RoleSpec
@@ -22,6 +24,7 @@ from agentops.registry.tool import Tier
 from agentops.runtime.audit import audit_session
 from agentops.runtime.control import cancel_session
 from agentops.runtime.dispatch import work_until_quiet
+from agentops.runtime.guards import JITTER, backoff_seconds
 from agentops.runtime.house import house_of
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import employ_agent, move, open_and_start, start_session
@@ -42,18 +45,28 @@ def work_scenario(role: RoleSpec, scenario: Scenario, tenant: Tenant) -> Found:
     if scenario.rules is not None:
         _activate(tenant.pk, scenario.rules)
     found = Found(hard=frozenset(tool.name for tool in role.tools if tool.tier is Tier.WRITE_HARD))
-    cast = Cast(tenant.pk, scenario.replies, found)
+    passes = _passing(scenario, tenant.pk)
+    cast = Cast(tenant.pk, scenario.replies, found, passes)
     try:
         for work in scenario.work:
             with standing_in(stage if work.script is None else scripted(stage, work.script)):
-                _drive(_begin(agent, work), cast, found)
+                _drive(_begin(agent, work), cast, found, passes)
     finally:
         _leave_nothing_open(tenant.pk)
     cast.leave()
     found.made = _made(tenant.pk)
     found.records = {} if scenario.records is None else scenario.records(tenant.pk)
+    found.figures = {} if scenario.figures is None else scenario.figures(tenant.pk)
     found.problems += _audited(tenant.pk)
     return found
+
+
+def _passing(scenario: Scenario, tenant_id: UUID) -> Passes:
+    def passes(seconds: int) -> None:
+        if scenario.passes is not None:
+            scenario.passes(tenant_id, seconds)
+
+    return passes
 
 
 def _activate(tenant_id: UUID, rules: Mapping[str, Any]) -> None:
@@ -71,23 +84,24 @@ def _begin(agent: Agent, work: Work) -> Session:
     return open_and_start(agent=agent, intake=Intake(work.sender, work.title, work.text), actor=actor)
 
 
-def _drive(session: Session, cast: Cast, found: Found) -> None:
+def _drive(session: Session, cast: Cast, found: Found, passes: Passes) -> None:
     """Work a session, and let people answer, until it ended or cannot go on by anything that the scenario has."""
     goes_on, turns = True, 0
     while goes_on and turns < MOST_TURNS:
         turns += 1
         work_until_quiet()
         session.refresh_from_db()
-        goes_on = _goes_on(session, cast)
+        goes_on = _goes_on(session, cast, passes)
     if turns == MOST_TURNS:
         found.problems.append(f"The session was {session.status} after {MOST_TURNS} turns.")
     found.status, found.outcome, found.stopped = session.status, session.outcome, session.stop_code
 
 
-def _goes_on(session: Session, cast: Cast) -> bool:
+def _goes_on(session: Session, cast: Cast, passes: Passes) -> bool:
     match session.status:
         case SessionStatus.SLEEPING:
-            # Nobody waits here for a back-off to be over.
+            # Nobody waits here until it is over; only the scenario's world grows older.
+            passes(_seconds_asleep(session))
             move(session, [Event("session.woken", ACTOR)], SessionStatus.QUEUED)
             return True
         case SessionStatus.WAITING_APPROVAL:
@@ -95,6 +109,16 @@ def _goes_on(session: Session, cast: Cast) -> bool:
         case SessionStatus.WAITING_PERSON:
             return cast.answer(session.pk)
     return False
+
+
+def _seconds_asleep(session: Session) -> int:
+    """Return for how long a session would sleep: the same each time, so without the jitter of a back-off."""
+    told = LedgerEvent.objects.filter(stream=session.pk, type="session.sleeping").latest("position")
+    if "waits" in told.facts:
+        return int(told.facts["waits"])
+    asleep = 0.0 if session.wake_at is None else (session.wake_at - told.at).total_seconds()
+    usual = backoff_seconds(max(1, told.facts["attempt"]), retry_after=None, jitter=0.5)
+    return ceil(usual if asleep <= usual * (1 + JITTER) else asleep)
 
 
 def _leave_nothing_open(tenant_id: UUID) -> None:

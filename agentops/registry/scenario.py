@@ -26,11 +26,13 @@ class Reply:
     """What a person does about a call of ``tool`` that waits for them; each is used once, in their order.
 
     ``by`` is one of PEOPLE, "" for whoever may. ``meanwhile(tenant_id)`` happens before, while the call waits.
+    ``after_s`` are the seconds that the person takes, in the scenario's world.
     """
 
     tool: str
     by: str = ""
     meanwhile: Callable[[UUID], None] | None = None
+    after_s: int = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +64,10 @@ class LetsExpire(Reply):
 
 @dataclass(frozen=True)
 class Answers:
-    """A person answers what the planner asked; with "" nobody does in time."""
+    """A person answers what the planner asked; with "" nobody does in time. ``after_s`` is as in Reply."""
 
     words: str
+    after_s: int = 60
 
 
 Said = Reply | Answers
@@ -166,6 +169,10 @@ class Scenario:
     ``before(tenant_id)`` makes the system of record in an empty tenant. ``work`` is worked in its order, each to its
     end. ``records(tenant_id)`` returns facts of the system of record. ``rules`` is a rule set
     of the tenant's own, which is active in the place of the role's.
+
+    ``passes(tenant_id, seconds)`` lets time go by in a system of record that moves by itself: as long as a session
+    sleeps, and before a person replies. ``figures(tenant_id)`` returns whole numbers that are reported with the result
+    and compared with nothing.
     """
 
     name: str
@@ -177,6 +184,8 @@ class Scenario:
     disturbed: tuple[Disturbance, ...] = ()
     records: Callable[[UUID], Mapping[str, Any]] | None = None
     rules: Mapping[str, Any] | None = None
+    passes: Callable[[UUID, int], None] | None = None
+    figures: Callable[[UUID], Mapping[str, int]] | None = None
 
     @property
     def is_scripted(self) -> bool:

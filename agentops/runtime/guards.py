@@ -28,6 +28,7 @@ NO_PROGRESS_STEPS = 12
 MOST_ATTEMPTS = 3
 MOST_LOST_WORKERS = 5
 WARN_AT = (50, 80)
+JITTER = 0.25
 MOST_WAIT_SECONDS = 10 * 60
 MOST_WAITS_SECONDS = 30 * 60
 
@@ -212,5 +213,5 @@ def backoff_seconds(attempt: int, *, retry_after: float | None, jitter: float) -
 
     ``retry_after`` of the other side counts when it is longer, up to ten minutes.
     """
-    base = min(2.0**attempt, 60.0) * (0.75 + 0.5 * jitter)
+    base = min(2.0**attempt, 60.0) * (1 - JITTER + 2 * JITTER * jitter)
     return min(max(base, retry_after or 0.0), 600.0)

@@ -1,6 +1,7 @@
 """Scenarios worked by the real runtime and real approvals, with the toy role."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -30,6 +31,7 @@ from agentops.registry.scenario import (
     Scenario,
     Work,
 )
+from agentops.registry.tool import CallContext, NotYet
 from agentops.runtime.models import Session
 from agentops.runtime.states import ENDED
 from tests.factories.scenes import PAID, moves, pay, scene, with_scenes
@@ -125,7 +127,7 @@ def test_the_report_is_the_same_each_time_but_for_the_seconds(monkeypatch: pytes
         "failed": 1,
         "left_out": [],
         "scenarios": [
-            {"name": "right", "passed": True, "outcome": "refunded", "differences": []},
+            {"name": "right", "passed": True, "outcome": "refunded", "differences": [], "figures": {}},
             {
                 "name": "wrong",
                 "passed": False,
@@ -135,9 +137,59 @@ def test_the_report_is_the_same_each_time_but_for_the_seconds(monkeypatch: pytes
                     "The session ended as waiting_approval; expected was answered.",
                     'People were asked to decide pay(account="a-1", minor=3000), which was not expected.',
                 ],
+                "figures": {},
             },
         ],
     }
+
+
+@pytest.fixture
+def passed() -> list[int]:
+    """The seconds that went by in the scenario's world, in turn."""
+    return []
+
+
+def test_time_goes_by_while_a_session_sleeps_and_before_people_reply(
+    monkeypatch: pytest.MonkeyPatch, toy: Toy, passed: list[int]
+) -> None:
+    """What is not due in the scenario's world is due once that world is old enough."""
+
+    def look(context: CallContext, arguments: Any) -> dict[str, Any]:
+        if sum(passed) < 150:
+            raise NotYet("It settles.", after=timedelta(seconds=150 - sum(passed)))
+        return {"balance": 1}
+
+    def passes(tenant_id: UUID, seconds: int) -> None:
+        assert Session.objects.get(tenant_id=tenant_id).status in ("sleeping", "waiting_approval", "waiting_person")
+        passed.append(seconds)
+
+    works = after(Question("How much?"), pay(3_000), ToolCall("look", {"account": "a-1"}), DONE)
+    scenario = scene(
+        "slow",
+        3_000,
+        work=works,
+        replies=(Answers("All.", after_s=5), Approves(tool="pay", meanwhile=lambda tenant: passed.append(-1))),
+        expected=Expected("refunded", made=(Made("pay"),), asked=(Asked("pay"),), questions=1),
+        disturbed=(Fails("pay", FailureKind.UNAVAILABLE),),
+        passes=passes,
+        figures=lambda tenant: {"seconds": sum(passed), "waits": len(passed)},
+    )
+    role = with_scenes(toy, scenario)
+    tools = tuple(replace(tool, run=look) if tool.name == "look" else tool for tool in role.tools)
+    report = run_suite(install(monkeypatch, replace(role, tools=tools)))
+    assert told(report) == []
+    assert passed == [5, 60, -1, 2, 84]
+    assert report.as_json()["scenarios"][0]["figures"] == {"seconds": 150, "waits": 5}
+    assert "\n        seconds 150, waits 5\n" in report.as_text()
+
+
+def test_figures_of_what_broke_are_none(run: Any) -> None:
+    def breaks(tenant_id: UUID) -> dict[str, int]:
+        raise ValueError("nobody counted")
+
+    report = run(scene("broken", 500, figures=breaks))
+    assert told(report) == ["It broke: ValueError: nobody counted"]
+    assert report.as_json()["scenarios"][0]["figures"] == {}
 
 
 def test_what_did_not_end_is_not_left_to_the_next_scenario(run: Any) -> None:
