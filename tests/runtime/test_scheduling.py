@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -17,7 +18,7 @@ from agentops.registry import roles
 from agentops.registry.planner import PlanContext, Proposal, ToolCall
 from agentops.registry.tool import ToolFailure
 from agentops.runtime import control, freezing
-from agentops.runtime.dispatch import claim, work_until_quiet
+from agentops.runtime.dispatch import claim, work_session, work_until_quiet
 from agentops.runtime.models import Priority, Session, SpendDay
 from agentops.runtime.operations import CannotStart
 from agentops.runtime.sweep import sweep_once
@@ -245,6 +246,33 @@ def test_work_that_is_made_urgent_takes_a_turn_as_well(toy: Toy, agent: Agent) -
     session = start(toy, agent, "w-1")
     assert go_on(session).status == "finished"
     assert toy.notes == ["w-1 0", "w-2 0", "w-2 1", "w-1 1"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("ours", [Priority.LOW, Priority.NORMAL])
+def test_urgent_work_that_comes_in_is_begun_next(toy: Toy, agent: Agent, ours: Priority) -> None:
+    """The only worker is busy and others wait; what comes in is taken in by the sweep, as from a system of record."""
+
+    def choose(context: PlanContext) -> Proposal:
+        name, step = context.subject.id, len(context.history)
+        if name == "w-1" and step == 0 and "w-u" not in toy.works:
+            toy.add_work("w-u")
+            toy.works["w-u"] = replace(toy.works["w-u"], priority=Priority.URGENT)
+            sweep_once()
+        return ToolCall("note", {"text": f"{name} {step}"}) if step < 2 else DONE
+
+    toy.planner = ScriptedPlanner(choose)
+    session = start(toy, agent, "w-1", priority=ours)
+    held = claim()
+    assert held is not None
+    for number, priority in ((2, Priority.NORMAL), (3, Priority.LOW)):
+        start(toy, agent, f"w-{number}", priority=priority)
+    work_session(held)
+    work_until_quiet()
+    assert toy.notes[:3] == ["w-1 0", "w-u 0", "w-u 1"]
+    assert sorted(toy.notes) == sorted(f"w-{name} {step}" for name in ("1", "2", "3", "u") for step in range(2))
+    assert not Session.objects.exclude(status="finished").exists()
+    assert events(session).count("session.preempted") == 1
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,12 +13,13 @@ from agentops.gateway.models import Breaker
 from agentops.kernel import crashpoints
 from agentops.kernel.crashpoints import CrashPoint
 from agentops.ledger.queries import payload_of
+from agentops.llm.scripted import ScriptedPlanner
 from agentops.registry import roles
 from agentops.registry.planner import PlanContext, ToolCall
 from agentops.registry.tool import CallContext, NotYet
 from agentops.runtime import control
 from agentops.runtime.dispatch import claim
-from agentops.runtime.models import Invocation, Session
+from agentops.runtime.models import Invocation, Priority, Session
 from agentops.runtime.sweep import sweep_once
 from agentops.runtime.waking import wake_sessions
 from tests.factories.people import Cast
@@ -34,6 +35,7 @@ from tests.factories.runs import (
     pay,
     plan,
     results,
+    start,
     stream,
     work,
 )
@@ -258,6 +260,27 @@ def test_tool_that_was_withdrawn_meanwhile_is_not_called(
     ToolGrant.objects.get(tool="look").delete()
     assert (come_back(session).status, len(asked)) == ("finished", 1)
     assert [refusal["code"] for refusal in results(session, "call.refused")] == ["UNKNOWN_TOOL"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_urgent_session_whose_wait_is_over_takes_its_turn(toy: Toy, agent: Agent, due: list[float]) -> None:
+    """The only worker is busy with ordinary work, and lets go of it between two steps."""
+
+    def choose(context: PlanContext) -> Any:
+        name, step = context.subject.id, len(context.history)
+        if name == "w-u" and step == 0:
+            return LOOK
+        if name == "w-1" and step == 0:
+            Session.objects.filter(status="sleeping").update(wake_at=timezone.now())
+            sweep_once()
+        return ToolCall("note", {"text": f"{name} {step}"}) if step < 2 else DONE
+
+    toy.planner = ScriptedPlanner(choose)
+    due += [600]
+    urgent = go_on(start(toy, agent, "w-u", priority=Priority.URGENT))
+    assert urgent.status == "sleeping"
+    assert go_on(start(toy, agent, "w-1")).status == "finished"
+    assert toy.notes == ["w-1 0", "w-u 1", "w-1 1"]
 
 
 @pytest.mark.parametrize(
