@@ -383,31 +383,3 @@ def test_queues_are_those_of_rules_and_of_packs() -> None:
 
 def test_no_rules_are_no_rules() -> None:
     assert NO_RULES.rules_for(facts()["tool"]) == ()
-
-
-@pytest.mark.parametrize(
-    ("minutes", "freeze", "expected"),
-    [
-        (30, 0, Effect.ALLOW),
-        (1_000_000, 0, Effect.ALLOW),
-        (29, 0, Effect.FORBID),
-        (0, 0, Effect.FORBID),
-        (30, 1, Effect.ASK),
-        (29, 1, Effect.FORBID),
-        # Nobody knows: the rule fires.
-        (-1, 0, Effect.FORBID),
-        (30, -1, Effect.ASK),
-    ],
-)
-def test_rule_looks_at_disruptions_and_freezes(minutes: int, freeze: int, expected: Effect) -> None:
-    soon = {**rule(id="soon", when=[when("measures.minutes_since_disruption", "<", 30)]), "effect": "forbid"}
-    found = rules(soon, {**rule(id="frozen", when=[when("measures.change_freeze", "=", 1)]), "effect": "ask"})
-    given_facts = facts()
-    given_facts["measures"] |= {"minutes_since_disruption": minutes, "change_freeze": freeze}
-    assert effect(found, given_facts) is expected
-
-
-@pytest.mark.parametrize(("fact", "value"), [("minutes_since_disruption", 1_000_001), ("change_freeze", 2)])
-def test_rule_compares_no_measure_beyond_its_bounds(fact: str, value: int) -> None:
-    (problem,) = problems(text(rule(when=[when(f"measures.{fact}", "=", value)])))
-    assert f"measures.{fact} lies between 0 and {value - 1}, not at {value}." in problem
