@@ -1,6 +1,7 @@
 """The systems that the tools work on: where services run, what is seen of them, and who is called and told.
 
-Each is chosen by a setting and imported when it is first used: the libraries of vendors are optional.
+Each is chosen by a setting and imported when it is first used: the libraries of vendors are optional. What would
+have the name of a module of this package, which takes its place once it is imported, is called ``the_…``.
 """
 
 from collections.abc import Mapping
@@ -52,17 +53,17 @@ def observatory() -> Observatory:
     return cast("Observatory", _made(chosen("SRE_OBSERVATORY")))
 
 
-def pager() -> Pager:
+def the_pager() -> Pager:
     """Return who calls people, as ``SRE_PAGER`` says."""
     return cast("Pager", _made(chosen("SRE_PAGER")))
 
 
-def board() -> Board:
+def the_board() -> Board:
     """Return where status updates are published, as ``SRE_BOARD`` says."""
     return cast("Board", _made(chosen("SRE_BOARD")))
 
 
-def desk() -> Desk:
+def the_desk() -> Desk:
     """Return where incidents are kept: always here."""
     return cast("Desk", _made(_DESK))
 

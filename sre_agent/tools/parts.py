@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from agentops.kernel.errors import FailureKind
 from agentops.registry.declare import Door, Schema, integer, ref, text
 from agentops.registry.tool import Arguments, CallContext, Preview, Result, ToolFailure
-from sre_agent.connectors import desk, pager, platform
+from sre_agent.connectors import platform, the_desk, the_pager
 from sre_agent.connectors.port import DeskWrite, PagerWrite, PlatformWrite
 
 OWNER = "sre"
@@ -61,5 +61,5 @@ def platform_outcome(context: CallContext) -> Result | None:
     return platform().outcome(context)
 
 
-ON_DESK = Door[DeskWrite](desk)
-ON_PAGER = Door[PagerWrite](pager)
+ON_DESK = Door[DeskWrite](the_desk)
+ON_PAGER = Door[PagerWrite](the_pager)

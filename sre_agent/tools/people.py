@@ -2,7 +2,7 @@
 
 from agentops.registry.declare import closed, integer, listed, ref, text, undone_by
 from agentops.registry.tool import Arguments, CallContext, DataClass, LatencyClass, Result, Tier, ToolSpec
-from sre_agent.connectors import pager
+from sre_agent.connectors import the_pager
 from sre_agent.connectors.book_rules import BOOKS, OPPOSITES
 from sre_agent.connectors.port import DiscardStatus, DraftStatus, PagePerson, WithdrawPage
 from sre_agent.tools import flows, shapes
@@ -16,7 +16,7 @@ _UPDATE_ID = ref("The update_id that draft_status_update returned.")
 
 
 def _list_on_call(context: CallContext, arguments: Arguments) -> Result:
-    return {"people": [shapes.person_json(person) for person in pager().on_call(context)[: shapes.MOST_PEOPLE]]}
+    return {"people": [shapes.person_json(person) for person in the_pager().on_call(context)[: shapes.MOST_PEOPLE]]}
 
 
 def _list_runbooks(context: CallContext, arguments: Arguments) -> Result:

@@ -9,7 +9,7 @@ from agentops.kernel.errors import FailureKind
 from agentops.registry.preview_parts import TextChange
 from agentops.registry.tool import Change, Preview, ToolFailure
 from agentops.tenancy.models import Tenant
-from sre_agent.connectors import claiming
+from sre_agent.connectors import claiming, the_desk
 from sre_agent.connectors.desk import EmbeddedDesk, add_alerts, open_incident
 from sre_agent.connectors.moving import found_estate
 from sre_agent.connectors.port import (
@@ -28,6 +28,7 @@ from sre_agent.connectors.port import (
 from sre_agent.estate.company import company
 from sre_agent.intake import waiting_subjects
 from sre_agent.models import Alert, Claim, Incident, Note, Operation, Source, StatusUpdate
+from sre_agent.tools.parts import ON_DESK
 from tests.factories.sre import NOW, context_of, make_alert, make_incident, make_tenant
 
 DESK = EmbeddedDesk()
@@ -70,6 +71,11 @@ def refused(incident: Incident, write: DeskWrite, key: str = "r") -> tuple[Failu
 
 def notes(incident: Incident) -> list[tuple[str, str]]:
     return list(incident.notes.values_list("kind", "text"))
+
+
+def test_the_desk_of_the_tools_is_this_one_whatever_was_imported_first() -> None:
+    assert isinstance(the_desk(), EmbeddedDesk)
+    assert isinstance(ON_DESK.system(), EmbeddedDesk)
 
 
 def test_what_is_known_is_written_down_with_what_stood_there(incident: Incident) -> None:
