@@ -14,7 +14,7 @@ from sre_agent.hooks.words import Vocabulary
 
 STATES = frozenset({"incident.triggered", "incident.reopened", "incident.resolved", "incident.priority_updated"})
 """The types that say how an incident stands, of which an older one tells nothing any more."""
-OURS = "agentops"
+OURS = "agentops/"
 """With this begin the keys of incidents that were opened from here: they are calls for people, and no news."""
 LONGEST_WAY = timedelta(days=3)
 """What happened longer ago is not news: nothing but a message that somebody kept comes so late."""

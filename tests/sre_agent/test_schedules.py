@@ -1,18 +1,24 @@
 """What is done by the calendar: the estate moves, alerts become incidents, nothing is left lying."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 
+from agentops.registry.secret import Secret
+from agentops.registry.tool import CallContext
 from agentops.tenancy.models import Tenant
-from sre_agent import keeping
+from sre_agent import keeping, schedules
 from sre_agent.connectors.moving import found_estate
+from sre_agent.connectors.records import Service
+from sre_agent.dependencies import Known, known_services
 from sre_agent.estate.company import company, trouble
 from sre_agent.estate.values import Trouble
 from sre_agent.models import Alert, Incident, Landscape, LogLine, Note, Sample
-from sre_agent.schedules import SCHEDULES, TIDY, WATCH
+from sre_agent.schedules import LEARN, TIDY, WATCH
 from tests.factories.support import make_tenant
 
 pytestmark = pytest.mark.django_db
@@ -90,8 +96,28 @@ def test_samples_and_lines_older_than_two_weeks_are_deleted_in_bounded_batches(
         assert model.objects.filter(tenant=other).count() == 40
 
 
-def test_each_schedule_has_a_name_of_its_own() -> None:
-    assert [(spec.name, spec.every) for spec in SCHEDULES] == [("watch", timedelta(minutes=1)), ("tidy", HOUR)]
+def test_what_another_platform_knows_of_its_services_is_asked_for_and_remembered(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.clear()
+    asked: list[CallContext] = []
+
+    class Elsewhere:
+        def services(self, context: CallContext) -> list[Service]:
+            asked.append(context)
+            given: dict[str, Any] = dict.fromkeys(Service.__dataclass_fields__)
+            return [Service(**{**given, "ref": "web", "tier": 1, "depends_on": ("db",)})]
+
+    monkeypatch.setattr(schedules, "platform", Elsewhere)
+    monkeypatch.setattr(schedules, "lent", lambda tenant_id, name: nullcontext(Secret(name, "a-token")))
+    assert LEARN.run(tenant.pk, NOW, 100).done == ["1 services are known."]
+    assert known_services(tenant.pk) == {"web": Known(1, ("db",))}
+    assert [context.secret.reveal() for context in asked if context.secret] == ["a-token"]
+
+
+def test_only_another_platform_is_asked() -> None:
+    assert schedules.SCHEDULES == (WATCH, TIDY)
+    assert schedules.schedules(embedded=False) == (WATCH, TIDY, LEARN)
 
 
 def _alert(tenant: Tenant, **fields: Any) -> Alert:

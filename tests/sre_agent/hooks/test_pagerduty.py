@@ -84,7 +84,7 @@ def test_what_is_of_no_use_or_our_own_is_ignored(watcher: Watcher) -> None:
     ping = watcher.tell(
         {"event": {"id": "01", "event_type": "pagey.ping", "occurred_at": stamp(at), "data": {"message": "Hello"}}}
     )
-    ours = watcher.tell(incident_event(at=at, incident_key="agentops-0198"))
+    ours = watcher.tell(incident_event(at=at, incident_key="agentops/0198/PG-1"))
     assert [one.state for one in (noted, ping, ours)] == ["ignored"] * 3
     assert ours.words == "It was opened from here, to call somebody."
     assert not Alert.objects.exists()
