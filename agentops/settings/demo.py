@@ -31,6 +31,7 @@ DATABASES = {"default": _DATABASE}
 DEMO_SEEDS = (
     "support_agent.seeds.seed_demo",
     "billing_agent.seeds.seed_demo",
+    "sre_agent.seeds.seed_demo",
     "agentops.embedded.seed.seed_people_and_agents",
     "agentops.accounts.demo.seed_factors",
     "approvals.seeds.seed_demo",
