@@ -59,8 +59,7 @@ def open_subject(tenant_id: UUID, intake: Intake) -> str:
     typed = checked_intake(intake)
     if len(typed.text) > _MOST_TEXT:
         raise BadIntake(f"The text is longer than {_MOST_TEXT} characters.")
-    tiers = _tiers(tenant_id)
-    service = _service_in(f"{typed.title}\n{typed.text}", tiers)
+    service, priority = meant(tenant_id, typed.title, typed.text)
     key, now = new_id(), present(tenant_id, utcnow())
     with transaction.atomic():
         incident = Incident.objects.create(
@@ -70,7 +69,7 @@ def open_subject(tenant_id: UUID, intake: Intake) -> str:
             text=typed.text,
             sender=typed.sender,
             service=service,
-            priority=_priority_in(typed.text, tiers.get(service, USUAL)),
+            priority=priority,
             source=Source.FORM,
             source_key=f"typed:{key}",
             opened_at=now,
@@ -85,6 +84,13 @@ def open_subject(tenant_id: UUID, intake: Intake) -> str:
             text=f"Typed in: {typed.title}",
         )
     return incident.ref
+
+
+def meant(tenant_id: UUID, title: str, text: str) -> tuple[str, int]:
+    """Return the service that a request is about, empty when it is not clear, and how urgent it is."""
+    tiers = _tiers(tenant_id)
+    service = _service_in(f"{title}\n{text}", tiers)
+    return service, _priority_in(text, tiers.get(service, USUAL))
 
 
 def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
