@@ -18,6 +18,9 @@ MOST_REMEDIES = 2
 def follow(desk: Desk, moves: Sequence[Move], report: Report) -> Proposal:
     """Return the next proposal after the last of ``moves``."""
     report.attempts = [attempt(move) for move in moves]
+    for move in moves:
+        if not move.takes_back:
+            report.say(str(move.seen.arguments.get("reason", "")).rstrip("."), "read before the change")
     last, later = moves[-1], desk.after(moves[-1].after)
     match last.end:
         case End.DONE:
