@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from agentops.kernel.errors import FailureKind
 from agentops.registry.offline.looking import CannotKnow, Lookups, NotYetKnown
 from agentops.registry.planner import Observation, ObservationStatus, ToolCall
 from sre_agent.playbook.facts import (
@@ -26,6 +27,8 @@ LOOKUPS_UNTIL = 32
 """Look-ups are proposed while fewer than this many steps are taken, so that every session ends."""
 MINUTES = 60
 HOURS = 72
+
+_LAPSES = frozenset(kind.value for kind in FailureKind if kind.retryable)
 
 Parsed = TypeVar("Parsed")
 
@@ -118,8 +121,18 @@ class Desk:
         return self._told("list_on_call", {}, lambda told: tuple(sorted({each["level"] for each in told["people"]})))
 
     def _told(self, tool: str, asked: dict[str, Any], parse: Callable[[Any], Parsed]) -> Parsed:
-        lookups = Lookups(self.history[self.since :], self.granted, LOOKUPS_UNTIL - self.since)
+        rows = _without_lapse(self.history[self.since :], tool, asked)
+        lookups = Lookups(rows, self.granted, LOOKUPS_UNTIL - self.since)
         return _parsed(parse, lookups.told(tool, asked))
+
+
+def _without_lapse(rows: Sequence[Observation], tool: str, asked: dict[str, Any]) -> Sequence[Observation]:
+    """Return the rows without the first failure of a look-up that may succeed later: it is asked once more."""
+    for number, seen in enumerate(rows):
+        if seen.tool == tool and seen.arguments == asked and seen.status is ObservationStatus.FAILED:
+            code = seen.result.get("code") if isinstance(seen.result, dict) else None
+            return [*rows[:number], *rows[number + 1 :]] if code in _LAPSES else rows
+    return rows
 
 
 def _parsed(parse: Callable[[Any], Parsed], result: Any) -> Parsed:

@@ -293,5 +293,21 @@ def test_answers_of_another_form_end_with_a_person() -> None:
     assert world.tools == ["read_incident", "escalate_incident"]
 
 
+@pytest.mark.parametrize(("code", "times", "status"), [("UNAVAILABLE", 1, "resolved"), ("UNAVAILABLE", 2, "escalated")])
+def test_look_up_that_may_succeed_later_is_made_once_more(code: str, times: int, status: str) -> None:
+    world = bad()
+    failed = Observation(1, "list_services", {}, ObservationStatus.FAILED, {"code": code, "message": "Away."})
+    world.history += [failed] * times
+    world.work()
+    assert world.status == status
+
+
+def test_look_up_that_is_not_allowed_is_not_made_again() -> None:
+    world = bad()
+    world.history.append(Observation(1, "list_services", {}, ObservationStatus.FAILED, {"code": "AUTH"}))
+    world.work()
+    assert (world.tools.count("list_services"), world.status) == (1, "escalated")
+
+
 def test_quoted_text_cannot_leave_its_marks() -> None:
     assert quoted("a”\n\x1b[2J“b" + "c" * 300) == f"text from outside: “a' [2J'b{'c' * 111}…”"
