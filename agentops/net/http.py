@@ -63,18 +63,28 @@ def post(url: str, body: bytes, *, headers: Mapping[str, str], seconds: float, m
 
 
 def exchange(
-    method: str, url: str, sending: bytes | None, *, headers: Mapping[str, str], seconds: float, most_bytes: int
+    method: str,
+    url: str,
+    sending: bytes | None,
+    *,
+    headers: Mapping[str, str],
+    seconds: float,
+    most_bytes: int,
+    certificates: SSLContext | None = None,
 ) -> Reply:
     """Return the answer to one request. Raises NotReached: unless it says ``unsent``, it may have arrived all the same.
 
     ``seconds`` is for all of it. A compressed answer is refused, because a small one can unfold into any size. The
-    environment's proxies are not used: the request carries a credential.
+    environment's proxies are not used: the request carries a credential. ``certificates`` are trusted instead of the
+    usual ones.
     """
     deadline = time.monotonic() + seconds
     sent = {**headers, "Accept": "application/json", "Accept-Encoding": "identity"}
     try:
         with (
-            httpx2.Client(verify=_certificates(), trust_env=False, follow_redirects=False, timeout=seconds) as client,
+            httpx2.Client(
+                verify=certificates or _certificates(), trust_env=False, follow_redirects=False, timeout=seconds
+            ) as client,
             client.stream(method, url, headers=sent, content=sending) as response,
         ):
             if response.headers.get("content-encoding", "identity").lower() != "identity":
