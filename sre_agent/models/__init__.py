@@ -5,7 +5,7 @@ other tables. Writes go through ``sre_agent.connectors``.
 """
 
 from sre_agent.models.base import REF_LENGTH
-from sre_agent.models.changes import ChangeFreeze, Claim, Operation
+from sre_agent.models.changes import ChangeFreeze, Claim, ClusterWrite, Operation
 from sre_agent.models.estate import Landscape, LogLine, Sample
 from sre_agent.models.incidents import LEAST_URGENT, Alert, Incident, Note, Source, StatusUpdate
 from sre_agent.models.people import Page, Shift
@@ -16,6 +16,7 @@ __all__ = [
     "Alert",
     "ChangeFreeze",
     "Claim",
+    "ClusterWrite",
     "Incident",
     "Landscape",
     "LogLine",

@@ -34,6 +34,27 @@ class Operation(Owned):
         return f"{self.action} ({self.key})"
 
 
+class ClusterWrite(Owned):
+    """A write on a cluster that is under way, or whose answer was lost: kept before anything is sent.
+
+    ``told`` is what finds out what became of it, and what it comes to then. Gone as soon as the operation is recorded,
+    or certainly had no effect.
+    """
+
+    key = models.CharField(max_length=200)
+    action = models.CharField(max_length=40)
+    arguments_digest = models.BinaryField(max_length=32)
+    told = models.JSONField(default=dict)
+    begun_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["tenant", "key"], name="one_cluster_write_a_key")]
+
+    def __str__(self) -> str:
+        return f"{self.action} ({self.key})"
+
+
 class Claim(Owned):
     """Whoever works on a service or node: nobody else changes it before ``until``. One row a target, used again."""
 
