@@ -121,6 +121,12 @@ PAGERDUTY_URL = ENVIRONMENT.web_address("PAGERDUTY_URL") or "https://api.pagerdu
 # The labels of alerts that say which service one is of, and what several services belong to; the first that is there.
 SRE_SERVICE_LABELS = ENVIRONMENT.words("SRE_SERVICE_LABELS", ("service", "app", "job"))
 SRE_AREA_LABELS = ENVIRONMENT.words("SRE_AREA_LABELS", ("system", "part_of"))
+# The cluster of SRE_PLATFORM=kubernetes: docs/kubernetes.md.
+KUBERNETES_URL = ENVIRONMENT.web_address("KUBERNETES_URL")
+KUBERNETES_CLUSTER = ENVIRONMENT.text("KUBERNETES_CLUSTER", "")
+KUBERNETES_CONTEXT = ENVIRONMENT.text("KUBERNETES_CONTEXT", "kubernetes")
+KUBERNETES_NAMESPACES = ENVIRONMENT.words("KUBERNETES_NAMESPACES", ("default",))
+KUBERNETES_CA_FILE = ENVIRONMENT.text("KUBERNETES_CA_FILE", "")
 # What the console shows of requests: an implementation of agentops.console.ports.ApprovalDesk.
 APPROVAL_DESK = "approvals.desk.Desk"
 # What roles may ask about their calls: an implementation of agentops.registry.made.CallRecord.
@@ -339,6 +345,7 @@ LOGGING: dict[str, Any] = {
         "celery": {"level": "WARNING"},
         # Their lower levels tell each request, with ids of customers and what is sent about them.
         "httpx2": {"level": "WARNING"},
+        "kubernetes": {"level": "WARNING"},
         "stripe": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
         "pagerduty": {"level": "WARNING"},

@@ -1,0 +1,194 @@
+"""One cluster as a call sees it: with the token that was lent for it, and never another cluster than the one meant."""
+
+import json
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from kubernetes.client import ApiClient, Configuration
+
+from agentops.kernel.errors import FailureKind
+from agentops.net.http import NotReached, Reply, exchange
+from agentops.registry.secret import Secret
+from agentops.registry.tool import OutcomeUnknown, ToolFailure
+from sre_agent.connectors.kubernetes.errors import failure_of, lost, write_failure_of, write_lost
+from sre_agent.connectors.kubernetes.objects import Obj, items, part, text, uid_of
+from sre_agent.connectors.kubernetes.requests import Request
+
+SECONDS = 15.0
+MOST_BYTES = 8_000_000
+PAGE = 250
+MOST_OBJECTS = 5_000
+MANAGER = "agentops"
+SAME_FOR_S = 60.0
+_IDENTITY = "/api/v1/namespaces/kube-system"
+_VERBS = {"GET": "get", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_known: dict[tuple[str, str], float] = {}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Reads and sends. ``place`` is what people call the cluster, ``namespaces`` where its services are."""
+
+    client: Any
+    place: str
+    namespaces: tuple[str, ...]
+
+    def one(self, path: str, resource: str) -> Obj | None:
+        """Return one object, None when there is none. Raises ToolFailure."""
+        reply = self._read(path, {})
+        if reply.status == 404:
+            return None
+        return _answer(reply, "get", resource)
+
+    def listed(self, path: str, resource: str, **query: str) -> list[Obj]:
+        """Return the objects of a list, page by page. Raises ToolFailure, also when they are more than MOST_OBJECTS."""
+        found: list[Obj] = []
+        more = ""
+        while True:
+            asked = {**query, "limit": str(PAGE), **({"continue": more} if more else {})}
+            page = _answer(self._read(path, asked), "list", resource)
+            found += items(page, "items")
+            more = part(page, "metadata", "continue") or ""
+            if not isinstance(more, str) or not more:
+                return found
+            if len(found) >= MOST_OBJECTS:
+                raise ToolFailure(FailureKind.UNAVAILABLE, f"There are more than {MOST_OBJECTS} {resource}.")
+
+    def send(self, request: Request) -> Obj:
+        """Send a request that changes something and return the answer. Raises ToolFailure or OutcomeUnknown."""
+        verb = _VERBS[request.method]
+        try:
+            reply = self._call(request, _manager(request))
+        except NotReached as cause:
+            raise write_lost(cause) from None
+        if not 200 <= reply.status < 300:
+            raise write_failure_of(reply, verb, request.resource, text(_json(reply), "message", most=1_000))
+        answer = _json(reply)
+        if answer is None:
+            raise OutcomeUnknown("Kubernetes gave an answer that cannot be read.")
+        return answer
+
+    def try_out(self, request: Request) -> Obj:
+        """Return what the server would make of a request, without making it. Raises ToolFailure."""
+        try:
+            # The server reads the options of a deletion from the body, and then not from the address.
+            body = {**request.body, "dryRun": ["All"]} if request.method == "DELETE" else request.body
+            reply = self._call(replace(request, body=body), {"dryRun": "All", **_manager(request)})
+        except NotReached as cause:
+            raise lost(cause) from None
+        return _answer(reply, _VERBS[request.method], request.resource)
+
+    def require_same(self) -> None:
+        """Require that this is the cluster that the settings name, known for a minute. Raises ToolFailure AUTH."""
+        known = (self.client.configuration.host, str(settings.KUBERNETES_CLUSTER))
+        if time.monotonic() < _known.get(known, 0.0):
+            return
+        found = self.one(_IDENTITY, "namespaces")
+        if not known[1] or found is None or uid_of(found) != known[1]:
+            raise ToolFailure(
+                FailureKind.AUTH, f"The address of {self.place} leads to another cluster than the one that is meant."
+            )
+        _known[known] = time.monotonic() + SAME_FOR_S
+
+    def _read(self, path: str, query: Mapping[str, str]) -> Reply:
+        try:
+            return self._call(Request("GET", path, "", None), query)
+        except NotReached as cause:
+            raise lost(cause) from None
+
+    def _call(self, request: Request, query: Mapping[str, str]) -> Reply:
+        reply: Reply = self.client.call_api(
+            request.path,
+            request.method,
+            query_params=list(query.items()),
+            header_params={"Content-Type": request.content_type},
+            body=request.body,
+            auth_settings=["BearerToken"],
+            _preload_content=False,
+        )
+        return reply
+
+
+def forget() -> None:
+    """Look again, at the next contact, which cluster it is."""
+    _known.clear()
+
+
+def opened(secret: Secret | None) -> Cluster:
+    """Return the cluster whose token was lent, once it is known to be the right one. Raises ToolFailure."""
+    token = "" if secret is None else secret.reveal().strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise ToolFailure(FailureKind.AUTH, "There is no token for Kubernetes.")
+    configuration = Configuration()
+    configuration.host = address()
+    configuration.api_key = {"authorization": f"Bearer {token}"}
+    client = ApiClient(configuration)
+    # The client's own transport follows redirects, tries again by itself and reads answers of any size.
+    client.request = partial(_carried, certificates(str(settings.KUBERNETES_CA_FILE)))
+    cluster = Cluster(client, str(settings.KUBERNETES_CONTEXT), tuple(settings.KUBERNETES_NAMESPACES))
+    cluster.require_same()
+    return cluster
+
+
+def address() -> str:
+    """Return where the cluster's API is. Raises ImproperlyConfigured for anything but https, or this machine."""
+    url = str(settings.KUBERNETES_URL).rstrip("/")
+    parts = urlsplit(url)
+    if not (parts.scheme == "https" and parts.hostname) and not (
+        parts.scheme == "http" and parts.hostname in _LOOPBACK
+    ):
+        raise ImproperlyConfigured("KUBERNETES_URL is an https address, or one of this machine.")
+    return url
+
+
+@cache
+def certificates(path: str) -> ssl.SSLContext | None:
+    """Return what the cluster's certificate is verified with, None for what every server's is."""
+    return ssl.create_default_context(cafile=path) if path else None
+
+
+def _carried(
+    trusted: ssl.SSLContext | None,
+    method: str,
+    url: str,
+    *,
+    query_params: list[tuple[str, str]],
+    headers: Mapping[str, str],
+    body: Any,
+    **_: Any,
+) -> Reply:
+    """Carry a request of the client out once. Raises NotReached."""
+    full = f"{url}?{urlencode(query_params)}" if query_params else url
+    sending = None if body is None else json.dumps(body).encode()
+    return exchange(
+        method, full, sending, headers=headers, seconds=SECONDS, most_bytes=MOST_BYTES, certificates=trusted
+    )
+
+
+def _manager(request: Request) -> dict[str, str]:
+    return {} if request.method == "DELETE" else {"fieldManager": MANAGER}
+
+
+def _answer(reply: Reply, verb: str, resource: str) -> Obj:
+    answer = _json(reply)
+    if not 200 <= reply.status < 300:
+        raise failure_of(reply, verb, resource, text(answer, "message", most=1_000))
+    if answer is None:
+        raise ToolFailure(FailureKind.UNAVAILABLE, "Kubernetes gave an answer that cannot be read.")
+    return answer
+
+
+def _json(reply: Reply) -> Obj | None:
+    try:
+        found = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
