@@ -1,5 +1,7 @@
 """A small company's services, and the troubles that come to them by seed. Pure. Everything is invented."""
 
+from dataclasses import replace
+
 from sre_agent.estate.chance import below
 from sre_agent.estate.values import Estate, Flaw, Happening, Node, Release, Replica, Service, Trouble
 from sre_agent.tiers import Tier
@@ -45,8 +47,15 @@ def company(seed: int, *happenings: Happening) -> Estate:
     return Estate(seed, 0, services, {ref: Node(ref) for ref in NODES}, happenings)
 
 
-def trouble(kind: Trouble, on: str, at: int, seed: int) -> Happening:
-    """Return one trouble, with details that follow from the seed. ``on`` is a service, or a node for a neighbour."""
+def trouble(kind: Trouble, on: str, at: int, seed: int, words: str = "") -> Happening:
+    """Return one trouble, with details that follow from the seed. ``on`` is a service, or a node for a neighbour.
+
+    ``words`` are what a stranger sends while it lasts, and what then stands in the logs.
+    """
+    return replace(_trouble(kind, on, at, seed), words=words)
+
+
+def _trouble(kind: Trouble, on: str, at: int, seed: int) -> Happening:
     match kind:
         case Trouble.BAD_DEPLOY:
             flaw = Flaw(

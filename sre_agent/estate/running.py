@@ -16,6 +16,8 @@ def roll(service: Service, estate: Estate) -> Service:
     Stale replicas are replaced a few at a time, and only while the others are ready; those that are not ready anyway
     are replaced first. Nothing is placed on a cordoned node, unless every node is cordoned.
     """
+    if not service.is_rolling:
+        return service
     tick = estate.tick
     kept = list(service.replicas)
     if len(kept) > service.desired:
@@ -62,6 +64,8 @@ def leave(service: Service, estate: Estate) -> Service:
     if all(node.cordoned for node in estate.nodes.values()):
         return service
     drained = {node.ref for node in estate.nodes.values() if node.drained}
+    if all(replica.leaving == (replica.node in drained) for replica in service.replicas):
+        return service
     return replace(service, replicas=tuple(replace(r, leaving=r.node in drained) for r in service.replicas))
 
 
@@ -75,12 +79,16 @@ def fill(service: Service, tick: int) -> tuple[Service, tuple[Replica, ...]]:
         release = service.release(replica.version)
         leaks = release.flaw.leak_mib if release is not None and replica.ready_at <= tick else 0
         used = replica.memory_mib + leaks
-        if used > service.memory_limit_mib:
+        if not leaks:
+            replicas.append(replica)
+        elif used > service.memory_limit_mib:
             killed.append(replica)
             replicas.append(
                 replace(replica, started_at=tick, ready_at=tick + START_TICKS, memory_mib=service.memory_mib)
             )
         else:
             replicas.append(replace(replica, memory_mib=used))
+    if tuple(replicas) == service.replicas:
+        return service, ()
     changed = replace(service, replicas=tuple(replicas), crashes=service.crashes + len(killed))
     return changed, tuple(killed)

@@ -26,8 +26,10 @@ def step(estate: Estate) -> Moment:
     now = _happened(replace(estate, tick=estate.tick + 1))
     killed: dict[str, tuple[Replica, ...]] = {}
     for ref in sorted(now.services):
-        service, killed[ref] = fill(_filled(now, now.services[ref]), now.tick)
-        now = now.with_service(roll(leave(service, now), now))
+        before = now.services[ref]
+        service, killed[ref] = fill(_filled(now, before), now.tick)
+        service = roll(leave(service, now), now)
+        now = now if service is before else now.with_service(service)
     seen = healths(now)
     lines = tuple(line for ref in sorted(seen) for line in lines_of(now, now.services[ref], seen[ref], killed[ref]))
     return Moment(_harmed(now, seen), tuple(seen[ref].sample for ref in sorted(seen)), lines)
@@ -57,7 +59,8 @@ def _happened(estate: Estate) -> Estate:
         if happening.trouble is Trouble.NOISY_NEIGHBOUR:
             node = estate.nodes[happening.on]
             stolen = sum(h.amount for h in under_way(estate, Trouble.NOISY_NEIGHBOUR, node.ref))
-            estate = estate.with_node(replace(node, stolen_pm=min(stolen, 950)))
+            if node.stolen_pm != min(stolen, 950):
+                estate = estate.with_node(replace(node, stolen_pm=min(stolen, 950)))
         if happening.at != estate.tick:
             continue
         if happening.release is not None:
@@ -76,7 +79,7 @@ def _filled(estate: Estate, service: Service) -> Service:
     filling = () if service.rotated else under_way(estate, Trouble.FULL_DISK, service.ref)
     more = sum(h.amount for h in filling)
     used = min(service.disk_mib + service.disk_grows_mib + more, service.disk_limit_mib)
-    return replace(service, disk_mib=used)
+    return service if used == service.disk_mib else replace(service, disk_mib=used)
 
 
 def _harmed(estate: Estate, seen: dict[str, Health]) -> Estate:
