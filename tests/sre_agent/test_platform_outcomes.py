@@ -1,14 +1,16 @@
 """Whatever comes between: a write on the platform ends in a typed outcome, and never has a second effect."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from threading import Barrier
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection
 
 from agentops.kernel.errors import FailureKind
-from agentops.registry.tool import OutcomeUnknown
+from agentops.registry.tool import OutcomeUnknown, ToolFailure
 from sre_agent.connectors.observing import EmbeddedObservatory
 from sre_agent.connectors.port import Drain, PlatformWrite, Restart, RollBack, RunBook, Scale, Stop
 from sre_agent.estate.company import trouble
@@ -168,3 +170,26 @@ def test_a_service_tells_its_replicas() -> None:
         (f"search-0-{n}", True, 410) for n in range(3)
     ]
     assert len({each.node for each in replicas}) == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_incidents_at_once_one_changes_a_service() -> None:
+    site = make_site()
+    barrier = Barrier(2)
+
+    def act(incident: str) -> str:
+        try:
+            barrier.wait(60)
+            site.act(Scale("search", 6), 20, incident, incident=incident)
+        except ToolFailure as failure:
+            return failure.kind.value
+        finally:
+            connection.close()
+        return incident
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = set(pool.map(act, ("INC-1", "INC-2")))
+
+    claim = Claim.objects.get()
+    assert answers == {claim.incident_ref, "CONFLICT"}
+    assert (site.service("search", 20).version, Operation.objects.get().incident_ref) == (2, claim.incident_ref)
