@@ -21,8 +21,10 @@ class CannotConsent(AgentOpsError):
 
 
 def capabilities() -> list[str]:
-    """Return every capability that a tool of the installed roles names, by name."""
-    return sorted({tool.secret for role in all_roles() for tool in role.tools if tool.secret})
+    """Return every capability that an installed role or a tool of it names, by name."""
+    roles = all_roles()
+    of_tools = {tool.secret for role in roles for tool in role.tools if tool.secret}
+    return sorted(of_tools.union(*(role.credentials for role in roles)))
 
 
 def standing(*, tenant_id: UUID, capability: str, environment: str) -> QuerySet[SecretConsent]:

@@ -106,6 +106,8 @@ class RoleSpec:
     ``screens`` are pages of its own. ``reconcile(tenant_id, since, until)`` compares the calls of a period with its
     books and the vendor.
     ``webhooks`` are the senders that may tell it something, ``schedules`` what it has to do by the calendar.
+    ``credentials`` are capabilities that work of the role needs outside the calls of its tools; tenants consent to them
+    as to those of tools.
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
     ``phases`` withhold tools from a session until it has read what they need.
@@ -141,6 +143,7 @@ class RoleSpec:
     intents: tuple[Intent, ...] = ()
     webhooks: tuple[WebhookSource, ...] = ()
     schedules: tuple[ScheduleSpec, ...] = ()
+    credentials: tuple[str, ...] = ()
     disputed: Callable[[datetime, int], Sequence[Disputed]] | None = None
     rules: tuple[Rule, ...] = ()
     screens: Screens | None = None

@@ -12,7 +12,7 @@ from agentops.gateway.sources import EnvironmentSource, Wanted, variable_of
 from approvals.models import ApprovalRequest, Notice, NoticePreference, SlackChannel
 from approvals.notices.delivery import deliver_due
 from tests.approvals.conftest import Stage
-from tests.factories.fake_slack import TOKEN, FakeSlack, fake_slack
+from tests.factories.fake_slack.notices import TOKEN, FakeSlack, fake_slack
 from tests.factories.people import make_approver
 
 CHANNEL = "C012AB3CD"

@@ -8,7 +8,7 @@ from approvals.notices.outbox import closed, tell
 from approvals.notices.slack import escaped
 from tests.approvals.conftest import Stage
 from tests.approvals.notices.conftest import CHANNEL, MEMBER, Clock, ask, deliver, states
-from tests.factories.fake_slack import FakeSlack
+from tests.factories.fake_slack.notices import FakeSlack
 
 pytestmark = pytest.mark.django_db
 ASKED = Notice.Kind.ASKED
