@@ -1,0 +1,164 @@
+"""The pages of incidents. A GET reads; what customers or people on call are told is a POST."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from agentops.kernel.clock import utcnow
+from agentops.kernel.errors import AgentOpsError
+from agentops.registry.call_record import call_record
+from agentops.tenancy.access import Reader, staff_page
+from sre_agent import queries
+from sre_agent.connectors import board
+from sre_agent.connectors.desk_people import discard_update, publish_update
+from sre_agent.connectors.desk_people import post_again as post_update_again
+from sre_agent.connectors.pager import acknowledge as acknowledge_page
+from sre_agent.forms import PublishForm
+from sre_agent.models import Incident, Page, StatusUpdate
+from sre_agent.pages.incident import incident_page
+from sre_agent.pages.incidents import incidents_page
+from sre_agent.pages.status import status_page
+from sre_agent.postmortem import draft
+from sre_agent.screens import READERS, TELLERS
+from sre_agent.timeline import entries, figures_of
+
+ROLE = "sre"
+
+
+@require_safe
+@never_cache
+@staff_page(*READERS)
+def incidents(request: HttpRequest, reader: Reader) -> HttpResponse:
+    """The incidents, the newest first; search and restriction stand in the address."""
+    page = incidents_page(reader.tenant.pk, request.GET.dict(), now=utcnow())
+    return render(request, "sre_agent/incidents.html", {"page": page})
+
+
+@require_safe
+@never_cache
+@staff_page(*READERS)
+def status(request: HttpRequest, reader: Reader) -> HttpResponse:
+    """How services are now, and what customers were told last."""
+    return render(request, "sre_agent/status.html", {"page": status_page(reader.tenant, utcnow())})
+
+
+@require_safe
+@never_cache
+@staff_page(*READERS)
+def incident(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
+    """An incident with its timeline."""
+    return _page(request, reader, _incident(reader, ref))
+
+
+@require_POST
+@never_cache
+@staff_page(*TELLERS)
+def post_mortem(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
+    """Hand out the draft of the post-mortem, after it is on record who takes it."""
+    row = _incident(reader, ref)
+    text = draft(row, entries(reader.tenant.pk, row), figures_of(row, utcnow()))
+    facts = {"what": "post-mortem", "incident": row.ref, "characters": len(text)}
+    call_record().note_export(reader.tenant.pk, role=ROLE, actor=reader.actor, facts=facts)
+    response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="post-mortem-{row.ref}.md"'
+    return response
+
+
+@require_POST
+@never_cache
+@staff_page(*TELLERS)
+def publish(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
+    """Publish a draft in the words that the person wrote."""
+    update = _update(reader, ref)
+    form = PublishForm(request.POST, update=ref)
+    if not form.is_valid():
+        return _page(request, reader, update.incident, form=form, about=ref, status=422)
+    try:
+        publish_update(
+            tenant_id=reader.tenant.pk,
+            update_ref=ref,
+            text=form.cleaned_data["text"],
+            person=reader.actor,
+            now=utcnow(),
+            board=board(),
+        )
+    except AgentOpsError as error:
+        return _page(request, reader, update.incident, form=form, about=ref, error=error.in_full, status=409)
+    messages.success(request, "Published.")
+    return redirect("sre_incident", update.incident.ref)
+
+
+@require_POST
+@never_cache
+@staff_page(*TELLERS)
+def discard(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
+    """Throw a draft away."""
+    update = _update(reader, ref)
+    try:
+        discard_update(tenant_id=reader.tenant.pk, update_ref=ref, person=reader.actor, now=utcnow())
+    except AgentOpsError as error:
+        return _page(request, reader, update.incident, about=ref, error=error.in_full, status=409)
+    messages.success(request, "The draft is thrown away.")
+    return redirect("sre_incident", update.incident.ref)
+
+
+@require_POST
+@never_cache
+@staff_page(*TELLERS)
+def post_again(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
+    """Post a published update whose posting was never confirmed."""
+    update = _update(reader, ref)
+    try:
+        post_update_again(tenant_id=reader.tenant.pk, update_ref=ref, now=utcnow(), board=board())
+    except AgentOpsError as error:
+        return _page(request, reader, update.incident, about=ref, error=error.in_full, status=409)
+    messages.success(request, "Posted.")
+    return redirect("sre_incident", update.incident.ref)
+
+
+@require_POST
+@never_cache
+@staff_page(*TELLERS)
+def acknowledge(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
+    """Say that somebody who was called knows of it."""
+    page = Page.objects.filter(tenant=reader.tenant, ref=ref).select_related("incident").first()
+    if page is None:
+        raise Http404("no such page")
+    try:
+        acknowledge_page(tenant_id=reader.tenant.pk, page_ref=ref, person=reader.actor, now=utcnow())
+    except AgentOpsError as error:
+        return _page(request, reader, page.incident, about=ref, error=error.in_full, status=409)
+    messages.success(request, "Acknowledged.")
+    return redirect("sre_incident", page.incident.ref)
+
+
+def _page(
+    request: HttpRequest,
+    reader: Reader,
+    row: Incident,
+    *,
+    form: PublishForm | None = None,
+    about: str = "",
+    error: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    may_tell = bool(reader.roles & TELLERS)
+    page = incident_page(row, may_tell=may_tell, now=utcnow(), form=form, about=about, error=error)
+    return render(request, "sre_agent/incident.html", {"page": page}, status=status)
+
+
+def _incident(reader: Reader, ref: str) -> Incident:
+    row = queries.incident_of(reader.tenant.pk, ref)
+    if row is None:
+        raise Http404("no such incident")
+    return row
+
+
+def _update(reader: Reader, ref: str) -> StatusUpdate:
+    rows = StatusUpdate.objects.filter(tenant=reader.tenant, ref=ref)
+    row = rows.select_related("incident").first()
+    if row is None:
+        raise Http404("no such status update")
+    return row
