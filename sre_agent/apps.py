@@ -1,6 +1,9 @@
 """The app's registration with Django."""
 
 from django.apps import AppConfig
+from django.core import checks
+
+from sre_agent.checks import systems_can_be_used
 
 
 class SreAgentConfig(AppConfig):
@@ -10,3 +13,7 @@ class SreAgentConfig(AppConfig):
     label = "sre_agent"
     verbose_name = "SRE agent"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the app's checks."""
+        checks.register(systems_can_be_used)

@@ -11,7 +11,7 @@ from agentops.kernel.errors import AgentOpsError
 from agentops.registry.call_record import call_record
 from agentops.tenancy.access import Reader, staff_page
 from sre_agent import queries
-from sre_agent.connectors import board
+from sre_agent.connectors import the_board
 from sre_agent.connectors.desk_people import discard_update, publish_update
 from sre_agent.connectors.desk_people import post_again as post_update_again
 from sre_agent.connectors.pager import acknowledge as acknowledge_page
@@ -82,7 +82,7 @@ def publish(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
             text=form.cleaned_data["text"],
             person=reader.actor,
             now=utcnow(),
-            board=board(),
+            board=the_board(),
         )
     except AgentOpsError as error:
         return _page(request, reader, update.incident, form=form, about=ref, error=error.in_full, status=409)
@@ -111,7 +111,7 @@ def post_again(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
     """Post a published update whose posting was never confirmed."""
     update = _update(reader, ref)
     try:
-        post_update_again(tenant_id=reader.tenant.pk, update_ref=ref, now=utcnow(), board=board())
+        post_update_again(tenant_id=reader.tenant.pk, update_ref=ref, now=utcnow(), board=the_board())
     except AgentOpsError as error:
         return _page(request, reader, update.incident, about=ref, error=error.in_full, status=409)
     messages.success(request, "Posted.")

@@ -7,7 +7,7 @@ from agentops.kernel.errors import IncidentCode
 from agentops.registry.planner import FinalAnswer, Observation, ObservationStatus, PlanContext, ToolCall, Turn, Usage
 
 HANDED_OVER = "escalated"
-OUTCOMES = (HANDED_OVER, "refunded", "changed", "answered")
+OUTCOMES = (HANDED_OVER, "resolved", "refunded", "changed", "answered")
 """What a session can have achieved; the first that holds is shown, since it is what somebody must act on."""
 
 

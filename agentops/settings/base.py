@@ -85,7 +85,7 @@ TEMPLATES = [
 # -- The product ---------------------------------------------------------------------------------------
 
 # Every role that this installation knows, written out: dotted paths of RoleSpec values.
-ROLES = ["support_agent.role.ROLE", "billing_agent.role.ROLE"]
+ROLES = ["support_agent.role.ROLE", "billing_agent.role.ROLE", "sre_agent.role.ROLE"]
 # Who asks people: an implementation of agentops.runtime.ports.ApprovalGate.
 APPROVAL_GATE = "approvals.gate.Gate"
 # So long an approval can be taken back before anything is carried out; 0 means not at all.
