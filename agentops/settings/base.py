@@ -106,12 +106,12 @@ SWEEP_DUTIES = ["agentops.api.deliveries.forget_old"]
 BILLING_SYSTEM = ENVIRONMENT.choice("BILLING_SYSTEM", "embedded", ("embedded", "stripe"))
 # Only tests speak to another one.
 STRIPE_URL = "https://api.stripe.com"
-# Where services run, what is seen of them, who is called, where status updates go: docs/operations.md, "Incidents".
+# Where services run, what is seen of them, who is called, where status updates go: docs/incidents.md.
 SRE_PLATFORM = ENVIRONMENT.choice("SRE_PLATFORM", "embedded", ("embedded", "kubernetes"))
 SRE_OBSERVATORY = ENVIRONMENT.choice("SRE_OBSERVATORY", "embedded", ("embedded", "cloudwatch"))
 SRE_PAGER = ENVIRONMENT.choice("SRE_PAGER", "embedded", ("embedded", "pagerduty"))
 SRE_BOARD = ENVIRONMENT.choice("SRE_BOARD", "embedded", ("embedded", "slack"))
-# What each tenant has at CloudWatch, PagerDuty and Slack: docs/operations.md, "CloudWatch, PagerDuty, Slack".
+# What each tenant has at CloudWatch, PagerDuty and Slack: docs/incidents.md, "CloudWatch, PagerDuty, Slack".
 SRE_VENDORS_FILE = ENVIRONMENT.text("SRE_VENDORS_FILE", "")
 # Hosts besides the vendors' own to which their credentials may be sent, such as a gateway of the house.
 SRE_VENDOR_HOSTS = ENVIRONMENT.words("SRE_VENDOR_HOSTS", ())

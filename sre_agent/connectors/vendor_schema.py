@@ -1,7 +1,7 @@
 """What an installation says of its vendors, for each tenant: where its logs, figures, on-call and channel are. Pure.
 
 The document is JSON, closed and bounded: ``{"tenants": {"<id>": {"cloudwatch": …, "pagerduty": …, "slack": …}}}``.
-docs/operations.md has an example.
+docs/incidents.md has an example.
 """
 
 import re
@@ -33,7 +33,7 @@ class BadVendors(AgentOpsError):
     """The document of vendors cannot be used."""
 
     code = "BAD_VENDORS"
-    next_step = "Correct the file that SRE_VENDORS_FILE names: docs/operations.md has an example."
+    next_step = "Correct the file that SRE_VENDORS_FILE names: docs/incidents.md has an example."
 
 
 @dataclass(frozen=True)

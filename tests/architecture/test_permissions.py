@@ -18,10 +18,12 @@ from agentops.runtime.operations import start_session
 from agentops.tenancy.models import Freeze, Role, Tenant
 from approvals.insight import drills
 from approvals.models import ApprovalRequest, Drill
+from sre_agent.models import Incident, Page, StatusUpdate
 from tests.architecture.routes import Route, all_routes, all_sockets
 from tests.factories.billing import make_desk
 from tests.factories.books import Shop, open_shop
 from tests.factories.people import make_person
+from tests.factories.sre import make_incident
 
 pytestmark = pytest.mark.django_db
 
@@ -89,6 +91,14 @@ TABLE = {
     "billing_invoice": Row("get", 302, 404, 200),
     "billing_journal": Row("get", 302, 404, 404),
     "billing_export": Row("post", 302, 404, 404),
+    "sre_incidents": Row("get", 302, 200, 200),
+    "sre_status": Row("get", 302, 200, 200),
+    "sre_incident": Row("get", 302, 404, 200),
+    "sre_post_mortem": Row("post", 302, 404, 200),
+    "sre_publish": Row("post", 302, 404, 422),
+    "sre_discard": Row("post", 302, 404, 302),
+    "sre_post_again": Row("post", 302, 404, 409),
+    "sre_acknowledge": Row("post", 302, 404, 302),
     "approval_queue": Row("get", 302, 200, 200),
     "approval_news": Row("get", 302, 200, 200),
     "approval_request": Row("get", 302, 404, 404),
@@ -213,8 +223,16 @@ def call_of(request: ApprovalRequest) -> str:
     return made.idempotency_key or ""
 
 
+def told_of(incident: Incident) -> None:
+    """Let somebody be called about an incident, and an update about it be drafted."""
+    now, more = timezone.now(), {"tenant": incident.tenant, "incident": incident}
+    StatusUpdate.objects.create(ref="SU-1", text="We look into it.", drafted_by="agent:sre", drafted_at=now, **more)
+    Page.objects.create(ref="PG-1", person="dana", contact="dana@example.com", words="Help.", paged_at=now, **more)
+
+
 def test_rows_hold(request_: ApprovalRequest) -> None:
     make_desk(request_.tenant)
+    told_of(make_incident(request_.tenant))
     args: dict[str, list[Any]] = {
         "hook": ["an-address-that-nobody-was-given"],
         "step_payload": [request_.session_id, request_.position],
@@ -234,6 +252,9 @@ def test_rows_hold(request_: ApprovalRequest) -> None:
         "call": [call_of(request_)],
         "billing_customer": ["dana"],
         "billing_invoice": ["INV-000001"],
+        **{name: ["INC-1"] for name in ("sre_incident", "sre_post_mortem")},
+        **{name: ["SU-1"] for name in ("sre_publish", "sre_discard", "sre_post_again")},
+        "sre_acknowledge": ["PG-1"],
     }
     data = {"verb": "approve", "digest": request_.digest}
     found = {}

@@ -32,7 +32,9 @@ from tests.factories.deciding import decide_fully
 from tests.factories.people import Cast
 from tests.factories.sre import make_incident
 
+OVER = ToolCall("escalate_incident", {"reason": "The script is over.", "summary": "Nothing more was to be done."})
 DONE = FinalAnswer("All done.")
+_ENDS = ("resolve_incident", "escalate_incident")
 
 
 @dataclass
@@ -66,8 +68,9 @@ class Site:
         return make_incident(self.tenant, ref, **given)
 
     def work(self, incident: models.Incident, *steps: object) -> Session:
-        """Work an incident by these steps, as far as it goes."""
-        self.script.append(ScriptedPlanner([*steps, DONE]))
+        """Work an incident by these steps, as far as it goes, and hand it over when they do not end it."""
+        ended = any(getattr(step, "tool", "") in _ENDS for step in steps[-1:])
+        self.script.append(ScriptedPlanner([*steps, *(() if ended else (OVER,)), DONE]))
         session = start_session(agent=self.agent, subject_id=incident.ref, actor="user:bob")
         return self.go_on(session)
 
@@ -129,11 +132,11 @@ def history(session: Session) -> list[Observation]:
 
 
 def told(session: Session) -> list[tuple[str, str, str]]:
-    """Return what became of each write: the tool, how it ended, and the code and words of a refusal."""
+    """Return what became of each write of the script: the tool, how it ended, and the code and words of a refusal."""
     found = []
     for seen in history(session):
         tool = ROLE.tool(seen.tool)
-        if tool is not None and tool.is_write:
+        if tool is not None and tool.is_write and seen.arguments != OVER.arguments:
             result = seen.result
             found.append(
                 (seen.tool, seen.status.value, f"{result.get('code', '')} {result.get('message', '')}".strip())
@@ -145,3 +148,9 @@ def asked(session: Session) -> list[tuple[str, int, list[str]]]:
     """Return each question to people: the tool, how many of them, and the rules that ask."""
     rows = ApprovalRequest.objects.filter(session_id=session.pk).order_by("id")
     return [(row.tool, row.people, sorted(rule for rule, effect, _ in row.reasons if effect == "ask")) for row in rows]
+
+
+def changed(site: Site) -> list[tuple[str, str]]:
+    """Return the changes of the platform that took effect, and for which incident."""
+    rows = models.Operation.objects.filter(tenant=site.tenant).exclude(target="").order_by("id")
+    return [(row.action, row.incident_ref) for row in rows]

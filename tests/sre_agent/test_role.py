@@ -16,7 +16,7 @@ from sre_agent.estate.values import Trouble
 from sre_agent.role import ROLE, hand_over
 from tests.factories.people import Cast, make_cast
 from tests.factories.sre import make_freeze
-from tests.factories.sre_desk import Site, asked, make_desk, reads, told, write
+from tests.factories.sre_desk import Site, asked, changed, make_desk, reads, told, write
 
 pytestmark = pytest.mark.django_db
 
@@ -53,7 +53,7 @@ def test_nothing_is_changed_before_logs_metrics_and_deploys_were_read(site: Site
     session = site.work(site.incident("mailer", priority=3), *reads("mailer")[:5], archive(site))
     [(tool, status, words)] = told(session)
     assert (tool, status, words.split()[0]) == ("run_runbook", "refused", "NOT_YET")
-    assert not models.Operation.objects.exists()
+    assert changed(site) == []
 
 
 def test_reads_of_another_service_are_no_evidence(site: Site) -> None:
@@ -68,8 +68,7 @@ def test_a_small_change_of_an_unimportant_service_runs_and_is_verified(site: Sit
     assert (session.status, told(session), asked(session)) == ("sleeping", [("run_runbook", "ok", "")], [])
     site.pass_time(60)
     site.wake(session)
-    done = models.Operation.objects.get()
-    assert (done.action, done.target, done.incident_ref) == ("RunBook", "service:mailer", "INC-1")
+    assert changed(site) == [("RunBook", "INC-1")]
 
 
 def test_the_version_that_was_read_binds_the_write(site: Site) -> None:
@@ -82,26 +81,26 @@ def test_the_version_that_was_read_binds_the_write(site: Site) -> None:
 def test_more_than_a_quarter_of_a_capacity_asks(site: Site) -> None:
     restart = write("restart_service", site, "mailer")
     session = site.work(site.incident("mailer", priority=3), *reads("mailer"), restart)
-    assert asked(session) == [("restart_service", 1, ["sre-capacity", "threshold.restart_service.1"])]
+    assert asked(session) == [("restart_service", 1, ["tenant.sre-capacity", "threshold.restart_service.1"])]
 
 
 @pytest.mark.parametrize("priority", [0, 1])
 def test_an_urgent_incident_asks(site: Site, priority: int) -> None:
     session = site.work(site.incident("mailer", priority=priority), *reads("mailer"), archive(site))
-    assert asked(session) == [("run_runbook", 1, ["sre-urgent"])]
+    assert asked(session) == [("run_runbook", 1, ["tenant.sre-urgent"])]
 
 
 def test_an_important_service_asks_whatever_the_incident_is(site: Site) -> None:
     session = site.work(site.incident("payments", priority=4), *reads("payments"), archive(site, "payments"))
-    assert asked(session) == [("run_runbook", 1, ["sre-urgent"])]
+    assert asked(session) == [("run_runbook", 1, ["tenant.sre-urgent"])]
 
 
 def test_a_change_freeze_asks_two_people(site: Site) -> None:
     make_freeze(site.tenant, starts_at=site.now.replace(year=2020), ends_at=site.now.replace(year=2090))
     session = site.work(site.incident("mailer", priority=3), *reads("mailer"), archive(site))
-    assert asked(session) == [("run_runbook", 2, ["sre-freeze"])]
+    assert asked(session) == [("run_runbook", 2, ["tenant.sre-freeze"])]
     site.approve(session)
-    assert [row.action for row in models.Operation.objects.all()] == ["RunBook"]
+    assert changed(site) == [("RunBook", "INC-1")]
 
 
 def test_a_second_disruptive_change_within_half_an_hour_is_forbidden(site: Site) -> None:
@@ -126,15 +125,15 @@ def test_a_second_disruptive_change_within_half_an_hour_is_forbidden(site: Site)
 
 
 def test_of_two_incidents_about_one_service_the_second_is_told_who_works_on_it(site: Site) -> None:
-    first = site.work(site.incident("mailer", priority=3), *reads("mailer"), archive(site))
-    assert told(first)[0][:2] == ("run_runbook", "ok")
+    first = site.work(site.incident("mailer", priority=3), *reads("mailer"), archive(site), verify("mailer"))
+    assert (first.status, told(first)[0][:2]) == ("sleeping", ("run_runbook", "ok"))
     again = write("scale_service", site, "mailer", replicas=3)
     second = site.work(site.incident("mailer", ref="INC-2", priority=3), *reads("mailer"), again)
     if asked(second):
         site.approve(second)
     [(tool, status, words)] = told(second)
     assert (tool, status in ("refused", "failed"), words.split()[0]) == ("scale_service", True, "CONFLICT")
-    assert models.Operation.objects.count() == 1
+    assert changed(site) == [("RunBook", "INC-1")]
 
 
 def test_after_a_change_that_did_not_help_the_next_one_is_refused_and_taking_it_back_is_not(
@@ -158,7 +157,7 @@ def test_stopping_a_service_takes_two_people_what_was_read_and_a_second_factor(s
     session = site.work(site.incident("mailer", priority=3), *reads("mailer"), write("stop_service", site, "mailer"))
     [(tool, people, rules)] = asked(session)
     assert (tool, people) == ("stop_service", 2)
-    assert {"irreversible", "destructive", "sre-two-people"} <= set(rules)
+    assert {"irreversible", "destructive", "tenant.sre-two-people"} <= set(rules)
     request = ApprovalRequest.objects.get()
     said = {"request_id": request.pk, "person": site.cast.alice, "verdict": Verdict.APPROVE, "digest": request.digest}
     with pytest.raises(NeedsAcknowledgement):
