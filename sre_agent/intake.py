@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from agentops.kernel.clock import utcnow
-from agentops.kernel.ids import new_id
+from agentops.kernel.ids import new_id, short_ref
 from agentops.registry.incoming import BadIntake, checked_intake
 from agentops.registry.planner import Subject
 from agentops.registry.role import Intake
@@ -64,7 +64,7 @@ def open_subject(tenant_id: UUID, intake: Intake) -> str:
     with transaction.atomic():
         incident = Incident.objects.create(
             tenant_id=tenant_id,
-            ref=f"INC-{key.hex[-10:].upper()}",
+            ref=short_ref("INC", key),
             title=typed.title,
             text=typed.text,
             sender=typed.sender,

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
 from agentops.kernel.clock import utcnow
-from agentops.kernel.ids import new_id
+from agentops.kernel.ids import new_id, short_ref
 from agentops.registry.incoming import checked_intake
 from agentops.registry.planner import Subject
 from agentops.registry.role import Intake
@@ -58,7 +58,7 @@ def open_subject(tenant_id: UUID, intake: Intake) -> str:
     key, now = new_id(), utcnow()
     ticket = Ticket.objects.create(
         tenant_id=tenant_id,
-        ref=f"T-{key.hex[-10:].upper()}",
+        ref=short_ref("T", key),
         customer_id=customer_ids(tenant_id, [typed.sender]).get(typed.sender.lower()),
         sender=typed.sender,
         subject=typed.title,

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from agentops.kernel.ids import derived_id
+from agentops.kernel.ids import derived_id, short_ref
 from agentops.registry.incoming import subject_of
 from agentops.registry.once import Once, call_of, fingerprint_of, require_versions
 from agentops.registry.tool import CallContext, Preview, Result
@@ -98,7 +98,7 @@ def open_incident(  # noqa: PLR0913 - the columns of one row
         tenant_id=tenant_id,
         source_key=source_key,
         defaults={
-            "ref": f"INC-{derived_id('sre-incident', str(tenant_id), source_key).hex[:10].upper()}",
+            "ref": short_ref("INC", derived_id("sre-incident", str(tenant_id), source_key)),
             "title": named,
             "text": clipped(text, _MOST_TEXT),
             "sender": sender,

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from agentops.kernel.ids import new_id
+from agentops.kernel.ids import short_ref
 from sre_agent import models
 from sre_agent.estate import values
 from sre_agent.estate.alerting import LONGEST, Firing, firing, priority_of
@@ -154,7 +154,7 @@ def _keep_alerts(tenant_id: UUID, estate: Estate, moments: Sequence[Moment], now
     models.Alert.objects.bulk_create(
         models.Alert(
             tenant_id=tenant_id,
-            ref=f"AL-{new_id().hex[-10:].upper()}",
+            ref=short_ref("AL"),
             fingerprint=fingerprint,
             rule=alert.rule.name,
             service=alert.service,

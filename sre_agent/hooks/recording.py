@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import F
 
-from agentops.kernel.ids import new_id
+from agentops.kernel.ids import short_ref
 from sre_agent.hooks.news import Known, News, in_order, news_of
 from sre_agent.hooks.told import Told
 from sre_agent.models import Alert, Incident, Source
@@ -60,7 +60,7 @@ def _latest(tenant_id: UUID, source: Source, fingerprints: Iterable[str]) -> dic
 def _row(tenant_id: UUID, source: Source, told: Told) -> Alert:
     return Alert(
         tenant_id=tenant_id,
-        ref=f"AL-{new_id().hex[-10:].upper()}",
+        ref=short_ref("AL"),
         source=source,
         fingerprint=told.fingerprint,
         rule=told.rule,
