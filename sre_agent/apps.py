@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core import checks
 
-from sre_agent.checks import systems_can_be_used
+from sre_agent.checks import systems_can_be_used, vendors_can_be_used
 
 
 class SreAgentConfig(AppConfig):
@@ -17,3 +17,4 @@ class SreAgentConfig(AppConfig):
     def ready(self) -> None:
         """Register the app's checks."""
         checks.register(systems_can_be_used)
+        checks.register(vendors_can_be_used)

@@ -7,6 +7,7 @@ from agentops.kernel.errors import IncidentCode
 from agentops.registry.phase import Phase
 from agentops.registry.role import RoleSpec
 from sre_agent.changes import PLATFORM
+from sre_agent.connectors import SLACK_KEY, is_embedded
 from sre_agent.hooks import WEBHOOKS
 from sre_agent.intake import KIND, load_subject, open_subject, owner_of, take_subjects, waiting_subjects
 from sre_agent.playbook import Playbook
@@ -63,6 +64,8 @@ ROLE = RoleSpec(
     intents=INTENTS,
     webhooks=WEBHOOKS,
     schedules=SCHEDULES,
+    # People publish, and no tool does.
+    credentials=() if is_embedded("SRE_BOARD") else (SLACK_KEY,),
     rules=RULES,
     screens=SCREENS,
     scenarios=SCENARIOS,

@@ -17,6 +17,7 @@ from sre_agent.connectors.port import Board, Desk, Observatory, Pager, Platform
 
 EMBEDDED = "embedded"
 KUBERNETES_KEY, CLOUDWATCH_KEY, PAGERDUTY_KEY = "kubernetes_api", "cloudwatch_api", "pagerduty_api"
+SLACK_KEY = "slack_api"
 """The capabilities whose credentials are a tenant's at these vendors."""
 
 IMPLEMENTATIONS: Mapping[str, Mapping[str, str]] = {

@@ -10,6 +10,8 @@ from agentops.net.http import Reply, exchange
 
 SECONDS = 20.0
 MOST_BYTES = 8_000_000
+PAGERDUTY_HOSTS = ("api.pagerduty.com", "api.eu.pagerduty.com")
+SLACK_HOSTS = ("slack.com",)
 LONGEST_WAIT = 3_600.0
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 

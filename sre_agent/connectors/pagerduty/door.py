@@ -13,9 +13,8 @@ from agentops.net.http import NotReached
 from agentops.registry.secret import Secret
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
 from sre_agent.connectors.pagerduty.errors import failure_of, lost
-from sre_agent.connectors.vendor_door import MOST_BYTES, UnsafeAddress, sent
+from sre_agent.connectors.vendor_door import MOST_BYTES, PAGERDUTY_HOSTS, UnsafeAddress, sent
 
-HOSTS = ("api.pagerduty.com", "api.eu.pagerduty.com")
 SECONDS = 15.0
 PAGE = 100
 MOST_PAGES = 20
@@ -103,7 +102,7 @@ class _Transport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _OWN}
-        reply = sent(request.method, str(request.url), request.read() or None, headers, HOSTS, SECONDS)
+        reply = sent(request.method, str(request.url), request.read() or None, headers, PAGERDUTY_HOSTS, SECONDS)
         if reply.status == 429:
             raise _Waiting(reply.headers)
         return httpx2.Response(reply.status, headers={"date": ""}, stream=httpx2.ByteStream(reply.body))

@@ -16,13 +16,12 @@ from django.db import connection
 from agentops.kernel.errors import FailureKind
 from agentops.registry.lending import lent
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
+from sre_agent.connectors import SLACK_KEY
 from sre_agent.connectors.slack.door import Obj, Workspace, opened
 from sre_agent.connectors.slack.words import EVENT, content_of
 from sre_agent.connectors.vendor_config import slack_of
 from sre_agent.models import StatusUpdate
 
-SLACK_KEY = "slack_api"
-"""The capability whose credential is the token of the tenant's bot at Slack."""
 MOST_MESSAGES = 2_000
 """So many messages are looked through, in the channel and in the thread."""
 SKEW = timedelta(minutes=5)

@@ -13,9 +13,8 @@ from agentops.net.http import NotReached
 from agentops.registry.secret import Secret
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
 from sre_agent.connectors.slack.errors import failure_of
-from sre_agent.connectors.vendor_door import UnsafeAddress, sent
+from sre_agent.connectors.vendor_door import SLACK_HOSTS, UnsafeAddress, sent
 
-HOSTS = ("slack.com",)
 SECONDS = 10.0
 PAGE = 200
 Obj = Mapping[str, Any]
@@ -99,7 +98,7 @@ class _Client(WebClient):
 
     def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
         body = req.data if isinstance(req.data, bytes) else None
-        reply = sent(req.get_method(), url, body, dict(req.header_items()), HOSTS, SECONDS)
+        reply = sent(req.get_method(), url, body, dict(req.header_items()), SLACK_HOSTS, SECONDS)
         return {"status": reply.status, "headers": dict(reply.headers), "body": reply.body.decode("utf-8", "replace")}
 
 

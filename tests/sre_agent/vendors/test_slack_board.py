@@ -11,9 +11,9 @@ from django.db import connection
 from agentops.gateway.models import SecretConsent
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
+from sre_agent.connectors import SLACK_KEY
 from sre_agent.connectors.port import Board
 from sre_agent.connectors.slack import SlackBoard
-from sre_agent.connectors.slack.board import SLACK_KEY
 from sre_agent.connectors.slack.words import EVENT, content_of, escaped
 from sre_agent.models import Incident, StatusUpdate
 from tests.factories.fake_slack.workspace import BOT, TOKEN, Workspace

@@ -28,7 +28,7 @@ def changed(name: str, **more: Any) -> dict[str, Any]:
 
 
 def test_the_example_of_the_docs_can_be_read() -> None:
-    told = Path(__file__).parents[3] / "docs/operations.md"
+    told = Path(__file__).parents[3] / "docs/incidents.md"
     example = told.read_text(encoding="utf-8").split("## CloudWatch, PagerDuty, Slack")[1].split("```json")[1]
     [vendors] = vendors_from(example.split("```")[0].encode()).values()
     assert vendors.pagerduty == PagerDuty("PABC123", "PDEF456", "agent@example.com")
