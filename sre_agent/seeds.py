@@ -40,7 +40,7 @@ _HAPPENINGS = (
     trouble(Trouble.BAD_DEPLOY, "storefront", 90, SEED),
     trouble(Trouble.FULL_DISK, "recommendations", 200, SEED),
     trouble(Trouble.MEMORY_LEAK, "mailer", 230, SEED),
-    Happening(Trouble.NOISY_NEIGHBOUR, "node-d", 420, amount=400, until=1_140),
+    Happening(Trouble.NOISY_NEIGHBOUR, "node-d", 420, amount=400, until=620),
     trouble(Trouble.EXPIRED_CERTIFICATE, "search", 560, SEED),
     trouble(Trouble.BAD_DEPLOY, "checkout", 660, SEED),
 )
