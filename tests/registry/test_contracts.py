@@ -150,7 +150,11 @@ def test_missing_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_contracts_lie_beside_the_role() -> None:
-    assert [contracts_path(role).parent.name for role in all_roles()] == ["support_agent", "billing_agent"]
+    assert [contracts_path(role).parent.name for role in all_roles()] == [
+        "support_agent",
+        "billing_agent",
+        "sre_agent",
+    ]
     with pytest.raises(UnknownRole):
         contracts_path(toy())
 
