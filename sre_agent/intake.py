@@ -104,16 +104,26 @@ def _waiting(tenant_id: UUID) -> QuerySet[Incident]:
 
 
 def _subject(incident: Incident) -> Subject:
+    """Return the incident as a request.
+
+    What a request names may be acted on, so only what staff wrote is one. Titles and texts that come from alerts are
+    anybody's: they are read with read_incident, and name nothing here.
+    """
+    staff = incident.source == Source.FORM
     return Subject(
         kind=KIND,
         id=incident.ref,
-        title=incident.title,
-        text=incident.text,
+        title=incident.title if staff else _title(incident),
+        text=incident.text if staff else f"service: {incident.service or 'not known'}",
         sender=incident.sender,
         customer_id=None,
         received_at=incident.opened_at,
         priority=_URGENCY[incident.priority],
     )
+
+
+def _title(incident: Incident) -> str:
+    return f"P{incident.priority} incident about {incident.service or 'no known service'}"
 
 
 def _tiers(tenant_id: UUID) -> Mapping[str, int]:
