@@ -23,6 +23,7 @@ from django.test import TransactionTestCase
 from django.urls import get_resolver
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
+from servestatic.middleware import ServeStaticMiddleware
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The one server besides this machine that a test may speak to is the Redis that the run was given.
@@ -176,6 +177,23 @@ def only_what_was_filled_is_emptied(django_db_setup: None) -> Iterator[None]:
         tables = sorted(set(names) - {'"django_content_type"', '"auth_permission"'})
         filled = " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {table})" for table in tables)
         patch.setattr(TransactionTestCase, "_fixture_teardown", empty)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def static_files_are_found_once() -> Iterator[None]:
+    """Look through the static files once a run: every client makes the middleware anew, which would look each time."""
+    found: list[dict[str, Any]] = []
+    real = ServeStaticMiddleware.add_files_from_finders
+
+    def add(self: ServeStaticMiddleware) -> None:
+        if not found:
+            real(self)
+            found.append({"files": self.files, "directories": self.directories})
+        vars(self).update(found[0])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ServeStaticMiddleware, "add_files_from_finders", add)
         yield
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from agentops.kernel.clock import utcnow
 from agentops.ledger.models import LedgerEvent
 from agentops.llm.scripted import ScriptedPlanner
 from agentops.registry import roles
@@ -151,6 +153,7 @@ def test_a_plan_is_changed_as_asked(work: Work, desk: Desk) -> None:
     change = ToolCall(
         "change_plan", {"subscription_id": "sub-1", "plan_id": "business", "quantity": 1, "when": "next_period"}
     )
+    models.Subscription.objects.filter(ref="sub-1").update(period_end=utcnow() + timedelta(days=10))
     session = work("Please upgrade sub-1 to Business.", LOOK, ToolCall("list_plans", {}), change)
     assert (session.status, session.outcome, asked()) == ("finished", "changed", [])
 
