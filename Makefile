@@ -23,7 +23,7 @@ setup-dev:
 	@sh scripts/setup.sh requirements-dev.txt
 
 test: setup-dev
-	$(RUN) -m pytest $(if $(filter-out 0 1,$(WORKERS)),-n $(WORKERS)) $(ARGS)
+	$(RUN) -m pytest $(if $(filter-out 0 1,$(WORKERS)),-n $(WORKERS) --dist worksteal) $(ARGS)
 
 check: setup-dev
 	$(RUN) -m ruff check .

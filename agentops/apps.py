@@ -16,6 +16,7 @@ class AgentopsConfig(AppConfig):
     def ready(self) -> None:
         """Register the system checks, which need the loaded apps."""
         import_module("agentops.gateway.checks")
+        import_module("agentops.ledger.checks")
         import_module("agentops.llm.checks")
         import_module("agentops.policy.checks")
         import_module("agentops.registry.checks")
