@@ -6,11 +6,12 @@ from datetime import date, datetime
 from urllib.parse import urlencode
 
 from agentops.kernel.money import Money
+from agentops.registry.pages import Status, key_in
 from billing_agent import models, queries
 from billing_agent.connectors import reading
 from billing_agent.connectors.records import Invoice, Method, Subscription
-from billing_agent.pages.customers import key_in, status_of
-from billing_agent.pages.parts import Happening, Made, Makers, Status, happenings, invoice_status
+from billing_agent.pages.customers import status_of
+from billing_agent.pages.parts import Happening, Made, Makers, happenings, invoice_status
 from billing_agent.queries import LATEST
 
 MOST_OPEN = 50
@@ -122,7 +123,7 @@ class CustomerPage:
 
 def customer_page(row: models.Customer, params: Mapping[str, str], *, now: datetime) -> CustomerPage:
     """Return the page of a customer; ``before`` in ``params`` is the key of an entry that the history goes on from."""
-    account, before = reading.account(row), key_in(params.get("before", ""))
+    account, before = reading.account(row), key_in(params)
     booked, more = queries.history(row.tenant_id, row.ref, before=before)
     debts, in_dispute = queries.debts([row.pk], now).get(row.pk, []), bool(account.disputes)
     customer = account.customer

@@ -3,17 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
 from uuid import UUID
 
 from agentops.kernel.money import Money
+from agentops.registry.pages import Status, Tab, key_in, list_url, text_in
 from billing_agent import models, queries
 from billing_agent.pages.history import NOTHING
-from billing_agent.pages.parts import Status, Tab
 from billing_agent.queries import Bucket, Debt
-
-MOST_TEXT = 200
-LAST_KEY = 2**63 - 1
 
 _BUCKETS = {
     Bucket.ALL: "Everybody",
@@ -52,33 +48,23 @@ class CustomersPage:
 
 def customers_page(tenant_id: UUID, params: Mapping[str, str], *, now: datetime) -> CustomersPage:
     """Return one page of the list. Values that the page does not offer restrict nothing."""
-    text = params.get("q", "").replace("\x00", "").strip()[:MOST_TEXT]
+    text = text_in(params)
     asked = params.get("bucket", "")
     bucket = next((each for each in Bucket if each.value == asked), Bucket.ALL)
-    before = key_in(params.get("before", ""))
+    before = key_in(params)
     rows, more = queries.customers(tenant_id, text=text, bucket=bucket, before=before, now=now)
     keys = [row.pk for row in rows]
     debts, disputed = queries.debts(keys, now), queries.disputed(keys)
     return CustomersPage(
         query=text,
         bucket=bucket.value,
-        tabs=[Tab(label, _url(text, each), each is bucket) for each, label in _BUCKETS.items()],
+        tabs=[Tab(label, list_url(text, each), each is bucket) for each, label in _BUCKETS.items()],
         rows=[_row(row, debts.get(row.pk, []), row.pk in disputed) for row in rows],
         filtered=bool(text or bucket),
-        next_url=_url(text, bucket, rows[-1].pk) if more else "",
-        first_url=_url(text, bucket) if before is not None else "",
+        next_url=list_url(text, bucket, rows[-1].pk) if more else "",
+        first_url=list_url(text, bucket) if before is not None else "",
         clear_url="?",
     )
-
-
-def key_in(text: str) -> int | None:
-    """Return the key that an address says to go on from, None when it says none."""
-    return min(int(text), LAST_KEY) if text.isascii() and text.isdecimal() and len(text) < 20 else None
-
-
-def _url(text: str, bucket: Bucket, before: int | None = None) -> str:
-    params = {"q": text, "bucket": bucket.value, "before": "" if before is None else str(before)}
-    return "?" + urlencode({name: value for name, value in params.items() if value})
 
 
 def _row(row: models.Customer, debts: Sequence[Debt], in_dispute: bool) -> Row:

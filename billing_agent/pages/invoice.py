@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agentops.kernel.money import Money
+from agentops.registry.pages import Status
 from billing_agent import models, queries
 from billing_agent.connectors import reading
 from billing_agent.connectors.records import Charge, ChargeStatus, Invoice, Line
 from billing_agent.models import DeclineCode
 from billing_agent.pages.history import sentence
-from billing_agent.pages.parts import Made, Makers, Status, invoice_status
+from billing_agent.pages.parts import Made, Makers, invoice_status
 
 
 @dataclass(frozen=True)

@@ -8,26 +8,10 @@ from uuid import UUID
 from agentops.kernel.money import Money
 from agentops.registry.call_record import call_record
 from agentops.registry.made import Approval, MadeCall
+from agentops.registry.pages import Status
 from billing_agent import queries
 from billing_agent.connectors.origins import origin_of
 from billing_agent.pages.history import NOTHING, sentence, signed, standing
-
-
-@dataclass(frozen=True)
-class Status:
-    """A status in words. ``kind`` is one of the kinds that the pages of the control plane mark."""
-
-    kind: str
-    word: str
-
-
-@dataclass(frozen=True)
-class Tab:
-    """A choice above a list."""
-
-    label: str
-    url: str
-    current: bool
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from agentops.registry.pages import Status
 from sre_agent import queries
 from sre_agent.forms import PublishForm
 from sre_agent.models import Alert, Incident, Page, StatusUpdate
-from sre_agent.pages.parts import Status, lasted, status_of
+from sre_agent.pages.parts import lasted, status_of
 from sre_agent.timeline import Entry, entries
 
 _PAUSE = "not yet"

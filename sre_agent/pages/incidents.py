@@ -3,16 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
 from uuid import UUID
 
+from agentops.registry.pages import Status, Tab, key_in, list_url, text_in
 from sre_agent import queries
 from sre_agent.models import Incident
-from sre_agent.pages.parts import Status, Tab, lasted, status_of
+from sre_agent.pages.parts import lasted, status_of
 from sre_agent.queries import Bucket
-
-MOST_TEXT = 200
-LAST_KEY = 2**63 - 1
 
 _BUCKETS = {
     Bucket.GOING_ON: "Going on",
@@ -53,30 +50,21 @@ class IncidentsPage:
 
 def incidents_page(tenant_id: UUID, params: Mapping[str, str], *, now: datetime) -> IncidentsPage:
     """Return one page of the list. Values that the page does not offer restrict nothing."""
-    text = params.get("q", "").replace("\x00", "").strip()[:MOST_TEXT]
+    text = text_in(params)
     asked = params.get("bucket", "")
     bucket = next((each for each in Bucket if each.value == asked), Bucket.GOING_ON)
-    before = _key_in(params.get("before", ""))
+    before = key_in(params)
     rows, more = queries.incidents(tenant_id, text=text, bucket=bucket, before=before)
     counts = queries.firing([row.pk for row in rows])
     return IncidentsPage(
         query=text,
         bucket=bucket.value,
-        tabs=[Tab(label, _url(text, each), each is bucket) for each, label in _BUCKETS.items()],
+        tabs=[Tab(label, list_url(text, each), each is bucket) for each, label in _BUCKETS.items()],
         rows=[_row(row, counts.get(row.pk, 0), now) for row in rows],
         filtered=bool(text) or bucket is not Bucket.GOING_ON,
-        next_url=_url(text, bucket, rows[-1].pk) if more else "",
-        first_url=_url(text, bucket) if before is not None else "",
+        next_url=list_url(text, bucket, rows[-1].pk) if more else "",
+        first_url=list_url(text, bucket) if before is not None else "",
     )
-
-
-def _key_in(text: str) -> int | None:
-    return min(int(text), LAST_KEY) if text.isascii() and text.isdecimal() and len(text) < 20 else None
-
-
-def _url(text: str, bucket: Bucket, before: int | None = None) -> str:
-    params = {"q": text, "bucket": bucket.value, "before": "" if before is None else str(before)}
-    return "?" + urlencode({name: value for name, value in params.items() if value})
 
 
 def _row(row: Incident, count: int, now: datetime) -> Row:

@@ -1,9 +1,11 @@
 """What several pages of incidents share: states in words, and how long something took."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
+from agentops.registry.pages import Status
 from sre_agent.models import Incident
+
+__all__ = ["Status", "lasted", "status_of"]
 
 _STATUSES = {
     Incident.Status.OPEN: ("stop", "open"),
@@ -11,23 +13,6 @@ _STATUSES = {
     Incident.Status.ESCALATED: ("notice", "with a person"),
     Incident.Status.RESOLVED: ("ok", "resolved"),
 }
-
-
-@dataclass(frozen=True)
-class Status:
-    """A status in words. ``kind`` is one of the kinds that the pages of the control plane mark."""
-
-    kind: str
-    word: str
-
-
-@dataclass(frozen=True)
-class Tab:
-    """A choice above a list."""
-
-    label: str
-    url: str
-    current: bool
 
 
 def status_of(incident: Incident) -> Status:
