@@ -1,14 +1,11 @@
-"""What the tests of billing's pages share: who reads, and agents' calls that made what the pages show."""
+"""What the tests of billing's pages share: agents' calls that made what the pages show."""
 
-import html
-import re
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 from guardian.shortcuts import assign_perm
 
@@ -22,27 +19,6 @@ from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
 from billing_agent.role import ROLE
 from tests.factories.deciding import decide_fully
 from tests.factories.people import make_person
-
-
-def reader_of(tenant: Tenant, role: Role = Role.SUPPORT, name: str = "bob") -> Client:
-    """Return the browser of somebody who belongs to the tenant."""
-    make_person(name, tenant, role)
-    client = Client()
-    assert client.login(username=name, password=name)
-    return client
-
-
-def words_of(page: str) -> str:
-    """The page's own text as a reader sees it, with plain blanks."""
-    body = page[page.index("<main") : page.index("</main>")]
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).replace("\u00a0", " ").split())
-
-
-def read(client: Client, url: str, **params: Any) -> str:
-    """The words of a page."""
-    response = client.get(url, params)
-    assert response.status_code == 200, response.status_code
-    return words_of(response.content.decode())
 
 
 def work(monkeypatch: pytest.MonkeyPatch, tenant: Tenant, case: str, *script: Line) -> Session:

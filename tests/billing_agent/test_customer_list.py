@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from agentops.tenancy.models import Tenant
 from billing_agent.models import Customer, Invoice
-from tests.billing_agent.pages import read, reader_of
 from tests.factories.billing import Desk, bill, make_customer, make_desk, make_dispute
+from tests.factories.reading import read, reader_of
 
 pytestmark = pytest.mark.django_db
 

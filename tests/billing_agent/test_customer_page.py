@@ -10,8 +10,9 @@ from agentops.tenancy.models import Role, Tenant
 from approvals.models import ApprovalRequest
 from billing_agent.connectors.port import ApplyCredit, RefundCharge, RetryCharge, VoidInvoice
 from billing_agent.models import Case
-from tests.billing_agent.pages import read, reader_of, step_of, words_of, work
+from tests.billing_agent.pages import step_of, work
 from tests.factories.billing import Desk, bill, make_customer, make_desk, make_dispute, usd
+from tests.factories.reading import read, reader_of, words_of
 
 pytestmark = pytest.mark.django_db
 

@@ -23,8 +23,9 @@ from billing_agent.connectors.effect import Posted
 from billing_agent.connectors.port import ApplyCredit
 from billing_agent.exporting import FILES, Period
 from billing_agent.models import Entry, Posting
-from tests.billing_agent.pages import read, reader_of, work
+from tests.billing_agent.pages import work
 from tests.factories.billing import NOW, Desk, bill, make_customer, make_desk, usd
+from tests.factories.reading import read, reader_of
 
 pytestmark = pytest.mark.django_db
 

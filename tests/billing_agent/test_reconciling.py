@@ -25,8 +25,9 @@ from billing_agent.connectors.renewing import run_due
 from billing_agent.models import Entry, Operation
 from billing_agent.reconciling import reconcile
 from billing_agent.seeds import seed_demo
-from tests.billing_agent.pages import make_call, read, reader_of, work
+from tests.billing_agent.pages import make_call, work
 from tests.factories.billing import ONE_OF_EACH, Desk, make_case, make_desk, usd
+from tests.factories.reading import read, reader_of
 
 pytestmark = pytest.mark.django_db
 

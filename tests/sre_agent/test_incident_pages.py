@@ -15,7 +15,7 @@ from sre_agent.connectors.moving import found_estate, move
 from sre_agent.estate.company import company, trouble
 from sre_agent.estate.values import Trouble
 from sre_agent.models import Incident, Note, Page, StatusUpdate
-from tests.billing_agent.pages import read, reader_of, words_of
+from tests.factories.reading import read, reader_of, words_of
 from tests.factories.sre import HOUR, make_alert, make_freeze, make_incident, make_shift, make_tenant
 
 pytestmark = pytest.mark.django_db

@@ -38,10 +38,11 @@ from billing_agent.connectors.stripe import log
 from billing_agent.models import Operation, StripeWrite
 from billing_agent.reconciling import reconcile
 from billing_agent.role import ROLE
-from tests.billing_agent.pages import make_call, read, reader_of
+from tests.billing_agent.pages import make_call
 from tests.billing_agent.stripe.account import NOW, Desk
 from tests.billing_agent.stripe.test_stripe_sync import allow
 from tests.factories.fake_stripe import CUT, STATUS
+from tests.factories.reading import read, reader_of
 
 PAGE = "/operations/reconciliation/"
 BILL = GenerateInvoice((Item("Hours", 3, 1000),), "USD", "November", 14)
