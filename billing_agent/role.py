@@ -1,10 +1,6 @@
 """The billing role: job description, tools, autonomy, budget, and where its work comes from."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from agentops.kernel.errors import IncidentCode
-from agentops.registry.role import RoleSpec
+from agentops.registry.role import RoleSpec, hands_over
 from billing_agent.connectors import disputed, owner_of
 from billing_agent.drill import DRILL
 from billing_agent.hooks import WEBHOOKS
@@ -19,19 +15,6 @@ from billing_agent.schedules import SCHEDULES
 from billing_agent.screens import SCREENS
 from billing_agent.tools import TOOLS
 from billing_agent.tools.flows import INTENTS
-
-
-def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the call that gives the case of a stopped session to a person. ``reason`` is an incident code."""
-    try:
-        words = IncidentCode(reason).words
-    except ValueError:
-        words = reason
-    return "escalate_case", {
-        "reason": words[:300] or "The session was stopped.",
-        "summary": "The session stopped before the case was finished. Its timeline shows what was done and found.",
-    }
-
 
 ROLE = RoleSpec(
     name="billing",
@@ -50,7 +33,10 @@ ROLE = RoleSpec(
     waiting_subjects=waiting_subjects,
     take_subjects=take_subjects,
     owner_of=owner_of,
-    fallback=hand_over,
+    fallback=hands_over(
+        "escalate_case",
+        "The session stopped before the case was finished. Its timeline shows what was done and found.",
+    ),
     processes=PROCESSES,
     intents=INTENTS,
     webhooks=WEBHOOKS,

@@ -1,11 +1,7 @@
 """The SRE role: job description, tools, autonomy, budget, and where its work comes from."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from agentops.kernel.errors import IncidentCode
 from agentops.registry.phase import Phase
-from agentops.registry.role import RoleSpec
+from agentops.registry.role import RoleSpec, hands_over
 from sre_agent.changes import PLATFORM
 from sre_agent.connectors import SLACK_KEY, is_embedded
 from sre_agent.hooks import WEBHOOKS
@@ -29,18 +25,6 @@ ACT = Phase(
 )
 
 
-def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the call that gives the incident of a stopped session to a person. ``reason`` is an incident code."""
-    try:
-        words = IncidentCode(reason).words
-    except ValueError:
-        words = reason
-    return "escalate_incident", {
-        "reason": words[:300] or "The session was stopped.",
-        "summary": "The session stopped before the incident was over. Its timeline shows what was found and done.",
-    }
-
-
 ROLE = RoleSpec(
     name="sre",
     title="SRE agent",
@@ -58,7 +42,10 @@ ROLE = RoleSpec(
     waiting_subjects=waiting_subjects,
     take_subjects=take_subjects,
     owner_of=owner_of,
-    fallback=hand_over,
+    fallback=hands_over(
+        "escalate_incident",
+        "The session stopped before the incident was over. Its timeline shows what was found and done.",
+    ),
     processes=PROCESSES,
     phases=(ACT,),
     intents=INTENTS,

@@ -1,10 +1,6 @@
 """The support role: job description, tools, autonomy, budget, and where its work comes from."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from agentops.kernel.errors import IncidentCode
-from agentops.registry.role import RoleSpec
+from agentops.registry.role import RoleSpec, hands_over
 from support_agent.connectors import owner_of
 from support_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from support_agent.playbook import Playbook
@@ -14,19 +10,6 @@ from support_agent.prompts import INSTRUCTIONS
 from support_agent.scenarios import SCENARIOS
 from support_agent.tools import TOOLS
 from support_agent.tools.flows import INTENTS
-
-
-def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the call that gives the ticket of a stopped session to a person. ``reason`` is an incident code."""
-    try:
-        words = IncidentCode(reason).words
-    except ValueError:
-        words = reason
-    return "escalate_ticket", {
-        "reason": words[:300] or "The session was stopped.",
-        "summary": "The session stopped before the ticket was finished. Its timeline shows what was done and found.",
-    }
-
 
 ROLE = RoleSpec(
     name="support",
@@ -45,7 +28,10 @@ ROLE = RoleSpec(
     waiting_subjects=waiting_subjects,
     take_subjects=take_subjects,
     owner_of=owner_of,
-    fallback=hand_over,
+    fallback=hands_over(
+        "escalate_ticket",
+        "The session stopped before the ticket was finished. Its timeline shows what was done and found.",
+    ),
     processes=PROCESSES,
     intents=INTENTS,
     scenarios=SCENARIOS,

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from agentops.kernel.errors import IncidentCode
 from agentops.registry.drill import DrillSpec
 from agentops.registry.flow import Intent
 from agentops.registry.phase import Phase
@@ -17,6 +18,8 @@ from agentops.registry.schedule import ScheduleSpec
 from agentops.registry.screens import Screens
 from agentops.registry.tool import Dial, ToolSpec
 from agentops.registry.webhook import WebhookSource
+
+Fallback = Callable[[str], tuple[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ class RoleSpec:
     waiting_subjects: Callable[[UUID, int], list[Subject]]
     take_subjects: Callable[[UUID, int], list[Subject]]
     owner_of: Callable[[UUID, str, str], str | None]
-    fallback: Callable[[str], tuple[str, Mapping[str, Any]]]
+    fallback: Fallback
     processes: tuple[ProcessSpec, ...] = ()
     phases: tuple[Phase, ...] = ()
     intents: tuple[Intent, ...] = ()
@@ -156,3 +159,19 @@ class RoleSpec:
     def tool(self, name: str) -> ToolSpec | None:
         """Return the tool of that name, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)
+
+
+def hands_over(tool: str, summary: str) -> Fallback:
+    """Return the ``fallback`` that calls ``tool`` with the incident code in words as ``reason``, and with ``summary``.
+
+    A reason that is no incident code is told as it is, in its first 300 characters.
+    """
+
+    def hand_over(reason: str) -> tuple[str, Mapping[str, Any]]:
+        try:
+            words = IncidentCode(reason).words
+        except ValueError:
+            words = reason
+        return tool, {"reason": words[:300] or "The session was stopped.", "summary": summary}
+
+    return hand_over

@@ -40,7 +40,7 @@ from billing_agent.connectors.port import (
     WriteOffInvoice,
 )
 from billing_agent.policy import QUEUES
-from billing_agent.role import ROLE, hand_over
+from billing_agent.role import ROLE
 from billing_agent.tools import TOOLS
 
 CONTRACTS = Path(billing_agent.__path__[0], FILE)
@@ -369,7 +369,7 @@ def test_every_undo_that_is_a_call_is_tried_above() -> None:
     ("code", "reason"), [("BUDGET_STEPS", "The session reached its limit of steps."), ("x" * 900, "x" * 300)]
 )
 def test_a_stopped_session_is_handed_over(code: str, reason: str) -> None:
-    name, arguments = hand_over(code)
+    name, arguments = ROLE.fallback(code)
     assert name == "escalate_case"
     assert arguments["reason"] == reason
     assert schemas.violations(tool(name).checks_input, dict(arguments)) == []

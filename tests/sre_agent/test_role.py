@@ -13,7 +13,7 @@ from approvals.refusals import NeedsAcknowledgement, NeedsStepUp
 from sre_agent import models
 from sre_agent.estate.company import trouble
 from sre_agent.estate.values import Trouble
-from sre_agent.role import ROLE, hand_over
+from sre_agent.role import ROLE
 from tests.factories.people import Cast, make_cast
 from tests.factories.sre import make_freeze
 from tests.factories.sre_desk import Site, asked, changed, make_desk, reads, told, write
@@ -45,8 +45,8 @@ def test_the_role_passes_every_check_of_roles() -> None:
 
 
 def test_a_session_that_stops_is_handed_over_in_words() -> None:
-    assert hand_over("BUDGET_EXCEEDED")[0] == hand_over("no such code")[0] == "escalate_incident"
-    assert hand_over("no such code")[1]["reason"] == "no such code"
+    assert ROLE.fallback("BUDGET_EXCEEDED")[0] == ROLE.fallback("no such code")[0] == "escalate_incident"
+    assert ROLE.fallback("no such code")[1]["reason"] == "no such code"
 
 
 def test_nothing_is_changed_before_logs_metrics_and_deploys_were_read(site: Site) -> None:

@@ -7,7 +7,7 @@ from agentops.registry.tool import Dial, Tier, ToolSpec
 from support_agent import models
 from support_agent.connectors.records import OrderState, TicketState
 from support_agent.policy import GRANTS, QUEUES
-from support_agent.role import ROLE, hand_over
+from support_agent.role import ROLE
 from support_agent.tools import TOOLS
 
 WRITES = [tool for tool in TOOLS if tool.is_write]
@@ -107,7 +107,7 @@ def test_fresh_agents_move_money_within_a_limit_and_ask_before_orders_change() -
     ("code", "reason"), [("BUDGET_STEPS", "The session reached its limit of steps."), ("x" * 900, "x" * 300)]
 )
 def test_a_stopped_session_is_handed_over(code: str, reason: str) -> None:
-    name, arguments = hand_over(code)
+    name, arguments = ROLE.fallback(code)
     tool = ROLE.tool(name)
     assert tool is not None
     assert name == "escalate_ticket"
