@@ -4,7 +4,7 @@ from typing import Any
 
 from agentops.kernel.errors import FailureKind
 from agentops.registry.declare import Schema, Undo, closed, integer, ref, text, undone_by
-from agentops.registry.tool import Arguments, DataClass, Result, Tier, ToolFailure, ToolSpec, UndoCall
+from agentops.registry.tool import Arguments, Result, ToolFailure, UndoCall
 from sre_agent.connectors.port import (
     EscalateIncident,
     OpenIncident,
@@ -16,15 +16,14 @@ from sre_agent.connectors.port import (
 from sre_agent.tools import flows
 from sre_agent.tools.parts import (
     FLAG,
-    INCIDENTS,
     MOST_SUMMARY,
     ON_DESK,
     OUT_NAME,
     OUT_STATUS,
     OUT_VERSION,
-    OWNER,
     REASON,
     SERVICE,
+    desk_write,
 )
 
 MOST_TITLE = 300
@@ -79,10 +78,9 @@ def _reopened(why: str) -> Undo:
     return undo
 
 
-OPEN_INCIDENT = ToolSpec(
+OPEN_INCIDENT = desk_write(
     name="open_incident",
     version=1,
-    owner=OWNER,
     description=(
         "Opens another incident, about trouble of another service that this incident is not the cause of. It is worked"
         " by itself. For what belongs to this incident use update_incident."
@@ -96,9 +94,7 @@ OPEN_INCIDENT = ToolSpec(
         }
     ),
     output_schema=closed({"incident_id": OUT_NAME}),
-    tier=Tier.WRITE_SOFT,
     auth_scope="sre:incidents:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.OPEN_INCIDENT,
     run=ON_DESK.runs(_open),
     examples=(
@@ -112,43 +108,33 @@ OPEN_INCIDENT = ToolSpec(
     undo="it can be withdrawn until somebody works on it",
     undo_call=undone_by("withdraw_incident", {"incident_id": "incident_id"}),
     preview=ON_DESK.previews(_open),
-    reconcile=ON_DESK.reconcile,
-    reconcile_is_final=True,
-    queue=INCIDENTS,
     tags=("incidents",),
     worst="opens incidents about nothing, each of which is worked",
     stopped_by="asks unless the request speaks of another incident; it can be withdrawn",
 )
 
-WITHDRAW_INCIDENT = ToolSpec(
+WITHDRAW_INCIDENT = desk_write(
     name="withdraw_incident",
     version=1,
-    owner=OWNER,
     description=(
         "Takes back an incident that open_incident opened by mistake, as long as nobody has begun to work on it."
     ),
     input_schema=closed({"incident_id": ref("The incident_id that open_incident returned.")}),
     output_schema=_OUT,
-    tier=Tier.WRITE_SOFT,
     auth_scope="sre:incidents:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.WITHDRAW_INCIDENT,
     run=ON_DESK.runs(_withdraw),
     examples=({"incident_id": "INC-4F0A21"},),
     undo="it can be opened again",
     preview=ON_DESK.previews(_withdraw),
-    reconcile=ON_DESK.reconcile,
-    reconcile_is_final=True,
-    queue=INCIDENTS,
     tags=("incidents",),
     worst="withdraws an incident that somebody should have looked at",
     stopped_by="only incidents that an agent opened and nobody has begun; it stays on record and can be opened again",
 )
 
-UPDATE_INCIDENT = ToolSpec(
+UPDATE_INCIDENT = desk_write(
     name="update_incident",
     version=1,
-    owner=OWNER,
     description=(
         "Writes down what is known of this incident: summary replaces what stood there and is what the post-mortem is"
         " drafted from, priority is 0 to 4, mitigated says that customers do not feel it any more. Name what changes."
@@ -163,9 +149,7 @@ UPDATE_INCIDENT = ToolSpec(
         optional=("summary", "priority", "mitigated"),
     ),
     output_schema=closed({"incident_id": OUT_NAME, "version": OUT_VERSION, "before": closed(_STATE)}),
-    tier=Tier.WRITE_SOFT,
     auth_scope="sre:incidents:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.UPDATE_INCIDENT,
     run=ON_DESK.runs(_update),
     examples=(
@@ -176,19 +160,15 @@ UPDATE_INCIDENT = ToolSpec(
     undo="what stood there before can be written back",
     undo_call=_update_undone,
     preview=ON_DESK.previews(_update),
-    reconcile=ON_DESK.reconcile,
-    reconcile_is_final=True,
     versioned=True,
-    queue=INCIDENTS,
     tags=("incidents",),
     worst="makes an incident look less urgent than it is",
     stopped_by="this incident only; what stood there before is kept; alerts go on calling people",
 )
 
-RESOLVE_INCIDENT = ToolSpec(
+RESOLVE_INCIDENT = desk_write(
     name="resolve_incident",
     version=1,
-    owner=OWNER,
     description=(
         "Ends this incident. Possible once the last write on the platform was verified as sound, or when nothing had to"
         " be changed and the figures are sound, and no alert of it fires. cause is why it came about, remedy what ended"
@@ -201,19 +181,14 @@ RESOLVE_INCIDENT = ToolSpec(
         }
     ),
     output_schema=_OUT,
-    tier=Tier.WRITE_SOFT,
     auth_scope="sre:incidents:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.RESOLVE_INCIDENT,
     run=ON_DESK.runs(_resolve),
     examples=({"cause": "Release 1.10.0 fails on orders without a coupon.", "remedy": "checkout runs 1.9.0 again."},),
     undo="the incident can be opened again",
     undo_call=_reopened("It was not over."),
     preview=ON_DESK.previews(_resolve),
-    reconcile=ON_DESK.reconcile,
-    reconcile_is_final=True,
     versioned=True,
-    queue=INCIDENTS,
     tags=("incidents",),
     outcome="resolved",
     worst="ends an incident that goes on",
@@ -222,34 +197,27 @@ RESOLVE_INCIDENT = ToolSpec(
     ),
 )
 
-REOPEN_INCIDENT = ToolSpec(
+REOPEN_INCIDENT = desk_write(
     name="reopen_incident",
     version=1,
-    owner=OWNER,
     description="Opens this incident again after it was resolved or handed over, when it turns out not to be over.",
     input_schema=closed({"reason": REASON}),
     output_schema=_OUT,
-    tier=Tier.WRITE_SOFT,
     auth_scope="sre:incidents:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.REOPEN_INCIDENT,
     run=ON_DESK.runs(_reopen),
     examples=({"reason": "Requests fail again since 10:20."},),
     undo="the incident can be resolved again",
     preview=ON_DESK.previews(_reopen),
-    reconcile=ON_DESK.reconcile,
-    reconcile_is_final=True,
     versioned=True,
-    queue=INCIDENTS,
     tags=("incidents",),
     worst="opens an incident that is over",
     stopped_by="this incident only, and only when it is over or with a person",
 )
 
-ESCALATE_INCIDENT = ToolSpec(
+ESCALATE_INCIDENT = desk_write(
     name="escalate_incident",
     version=1,
-    owner=OWNER,
     description=(
         "Hands this incident to a person. Use it when you cannot tell what is wrong, when a write did not help and was"
         " taken back, when the outcome of a write is not known, or when no tool does what is needed. Say what was"
@@ -262,9 +230,7 @@ ESCALATE_INCIDENT = ToolSpec(
         }
     ),
     output_schema=_OUT,
-    tier=Tier.WRITE_SOFT,
     auth_scope="sre:incidents:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.ESCALATE_INCIDENT,
     run=ON_DESK.runs(_escalate),
     examples=(
@@ -276,10 +242,7 @@ ESCALATE_INCIDENT = ToolSpec(
     undo="the incident can be opened again",
     undo_call=_reopened("It can be worked on after all."),
     preview=ON_DESK.previews(_escalate),
-    reconcile=ON_DESK.reconcile,
-    reconcile_is_final=True,
     versioned=True,
-    queue=INCIDENTS,
     tags=("incidents",),
     outcome="escalated",
     worst="floods people with incidents",

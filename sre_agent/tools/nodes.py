@@ -1,21 +1,19 @@
 """Hard writes on one node: empty it, use it again."""
 
 from agentops.registry.declare import Schema, closed
-from agentops.registry.tool import Arguments, DataClass, LatencyClass, Tier, ToolSpec
+from agentops.registry.tool import Arguments
 from sre_agent.connectors.port import Drain, Uncordon
 from sre_agent.tools import flows
 from sre_agent.tools.parts import (
-    CHANGES,
     FLAG,
     NODE,
     OUT_AFTER,
     OUT_NAME,
     OUT_VERSION,
-    OWNER,
     REASON,
     SEEN_VERSION,
     OnPlatform,
-    platform_outcome,
+    platform_write,
 )
 from sre_agent.undoing import undo_drain, undo_uncordon
 
@@ -33,10 +31,9 @@ def _uncordon(arguments: Arguments) -> Uncordon:
 
 _DRAIN, _UNCORDON = OnPlatform(_drain, "node"), OnPlatform(_uncordon, "node")
 
-DRAIN_NODE = ToolSpec(
+DRAIN_NODE = platform_write(
     name="drain_node",
     version=1,
-    owner=OWNER,
     description=(
         "Places nothing more on a node and moves what runs there to others, a few replicas at a time. Use it when"
         " several services are slow on one node and nowhere else. Refused when a service that moves could not carry its"
@@ -44,23 +41,14 @@ DRAIN_NODE = ToolSpec(
     ),
     input_schema=_IN,
     output_schema=_OUT,
-    tier=Tier.WRITE_HARD,
     auth_scope="sre:nodes:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.DRAIN_NODE,
     run=_DRAIN.run,
-    latency=LatencyClass.SLOW,
-    slo_ms=10_000,
     examples=({"node": "node-b", "seen_version": 3, "reason": "Something else takes 80 % of its processor time."},),
     undo="the node can be used again",
     undo_call=undo_drain,
     preview=_DRAIN.preview,
-    reconcile=platform_outcome,
-    reconcile_is_final=True,
     identity=("node",),
-    versioned=True,
-    queue=CHANGES,
-    tags=("platform",),
     worst="moves every service of a node at once, with less capacity meanwhile",
     stopped_by=(
         "a node that the agent chose after reading logs asks; more than 25 % of a capacity asks; a few replicas at a"
@@ -68,30 +56,20 @@ DRAIN_NODE = ToolSpec(
     ),
 )
 
-UNCORDON_NODE = ToolSpec(
+UNCORDON_NODE = platform_write(
     name="uncordon_node",
     version=1,
-    owner=OWNER,
     description="Uses a node again that was drained. Replicas come to it with the next rollouts.",
     input_schema=_IN,
     output_schema=_OUT,
-    tier=Tier.WRITE_HARD,
     auth_scope="sre:nodes:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.UNCORDON_NODE,
     run=_UNCORDON.run,
-    latency=LatencyClass.SLOW,
-    slo_ms=10_000,
     examples=({"node": "node-b", "seen_version": 4, "reason": "The neighbour is gone."},),
     undo="the node can be drained again",
     undo_call=undo_uncordon,
     preview=_UNCORDON.preview,
-    reconcile=platform_outcome,
-    reconcile_is_final=True,
     identity=("node",),
-    versioned=True,
-    queue=CHANGES,
-    tags=("platform",),
     worst="places replicas on a node that is not well",
     stopped_by="a node that the agent chose after reading logs asks; nothing moves by it at once",
 )

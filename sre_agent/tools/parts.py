@@ -2,10 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agentops.kernel.errors import FailureKind
 from agentops.registry.declare import Door, Schema, integer, ref, text
-from agentops.registry.tool import Arguments, CallContext, Preview, Result, ToolFailure
+from agentops.registry.tool import (
+    Arguments,
+    CallContext,
+    DataClass,
+    LatencyClass,
+    Preview,
+    Result,
+    Tier,
+    ToolFailure,
+    ToolSpec,
+)
 from sre_agent.connectors import platform, the_desk, the_pager
 from sre_agent.connectors.port import DeskWrite, PagerWrite, PlatformWrite
 
@@ -63,3 +74,29 @@ def platform_outcome(context: CallContext) -> Result | None:
 
 ON_DESK = Door[DeskWrite](the_desk)
 ON_PAGER = Door[PagerWrite](the_pager)
+
+platform_write = partial(
+    ToolSpec,
+    owner=OWNER,
+    tier=Tier.WRITE_HARD,
+    data_class=DataClass.INTERNAL,
+    latency=LatencyClass.SLOW,
+    slo_ms=10_000,
+    reconcile=platform_outcome,
+    reconcile_is_final=True,
+    versioned=True,
+    queue=CHANGES,
+    tags=("platform",),
+)
+"""A hard write on the platform: slow, bound to a version, and asked of the people who decide on changes."""
+
+desk_write = partial(
+    ToolSpec,
+    owner=OWNER,
+    tier=Tier.WRITE_SOFT,
+    data_class=DataClass.INTERNAL,
+    reconcile=ON_DESK.reconcile,
+    reconcile_is_final=True,
+    queue=INCIDENTS,
+)
+"""A soft write on the desk: to incidents, alerts, and drafts of status updates."""

@@ -6,7 +6,7 @@ from sre_agent.connectors import the_pager
 from sre_agent.connectors.book_rules import BOOKS, OPPOSITES
 from sre_agent.connectors.port import DiscardStatus, DraftStatus, PagePerson, WithdrawPage
 from sre_agent.tools import flows, shapes
-from sre_agent.tools.parts import INCIDENTS, ON_DESK, ON_PAGER, OUT_NAME, OWNER
+from sre_agent.tools.parts import INCIDENTS, ON_DESK, ON_PAGER, OUT_NAME, OWNER, desk_write
 
 MOST_LEVEL, MOST_WORDS, MOST_STATUS = 3, 500, 1_000
 MOST_RUNBOOKS = 50
@@ -143,10 +143,9 @@ WITHDRAW_PAGE = ToolSpec(
     stopped_by="pages of this incident only; alerts go on calling people",
 )
 
-DRAFT_STATUS_UPDATE = ToolSpec(
+DRAFT_STATUS_UPDATE = desk_write(
     name="draft_status_update",
     version=1,
-    owner=OWNER,
     description=(
         "Keeps words for customers about this incident as a draft. Nothing is published: a person reads it and"
         " publishes it, or not. Say what customers notice, since when, and what is being done; no names, no causes that"
@@ -154,41 +153,30 @@ DRAFT_STATUS_UPDATE = ToolSpec(
     ),
     input_schema=closed({"text": text(MOST_STATUS, "What customers would read.")}),
     output_schema=closed({"update_id": OUT_NAME}),
-    tier=Tier.WRITE_SOFT,
     auth_scope="sre:incidents:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.DRAFT_STATUS_UPDATE,
     run=ON_DESK.runs(_draft),
     examples=({"text": "Some orders could not be placed since 09:40 UTC. We are putting it right."},),
     undo="the draft can be thrown away; nothing was published",
     undo_call=undone_by("discard_status_update", {"update_id": "update_id"}),
     preview=ON_DESK.previews(_draft),
-    reconcile=ON_DESK.reconcile,
-    reconcile_is_final=True,
-    queue=INCIDENTS,
     tags=("incidents",),
     worst="leaves a bad draft with the incident",
     stopped_by="only a person publishes; it can be thrown away",
 )
 
-DISCARD_STATUS_UPDATE = ToolSpec(
+DISCARD_STATUS_UPDATE = desk_write(
     name="discard_status_update",
     version=1,
-    owner=OWNER,
     description="Throws away a draft that draft_status_update kept. Only for a draft that is wrong.",
     input_schema=closed({"update_id": _UPDATE_ID}),
     output_schema=closed({"update_id": OUT_NAME}),
-    tier=Tier.WRITE_SOFT,
     auth_scope="sre:incidents:write",
-    data_class=DataClass.INTERNAL,
     flow=flows.DISCARD_STATUS_UPDATE,
     run=ON_DESK.runs(_discard),
     examples=({"update_id": "SU-31D0C2"},),
     undo="it can be drafted again",
     preview=ON_DESK.previews(_discard),
-    reconcile=ON_DESK.reconcile,
-    reconcile_is_final=True,
-    queue=INCIDENTS,
     tags=("incidents",),
     worst="throws away a draft that somebody wanted to publish",
     stopped_by="drafts of this incident only, none that is published; it can be drafted again",
