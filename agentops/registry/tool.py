@@ -216,7 +216,6 @@ class ToolSpec:
     undo_call: Callable[[Arguments, Result], UndoCall | None] | None = None
     undo_within: timedelta | None = None
     irreversible: bool = False
-    deprecated_on: datetime | None = None
     preview: Callable[[CallContext, Arguments], Preview] | None = None
     reconcile: Callable[[CallContext], Result | None] | None = None
     refresh: Callable[[CallContext], None] | None = None
