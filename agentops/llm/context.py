@@ -247,10 +247,6 @@ def context_record(prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def _offer(tool: ToolSpec) -> ToolOffer:
-    return ToolOffer(tool.name, tool.description, tool.input_schema)
-
-
 _ASK_OFFER = ToolOffer(ASK_PERSON, ASK_WORDS, ASK_SCHEMA)
 _FINAL_OFFER = ToolOffer(
     FINAL_TOOL, "Ends the work: the answer, what was verified, what was blocked, what is left.", FINAL_SCHEMA

@@ -2,7 +2,6 @@
 
 import smtplib
 from collections.abc import Sequence
-from email.utils import parseaddr
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -69,12 +68,3 @@ def _send(mail: EmailMultiAlternatives) -> None:
         raise NotSent(f"The mail server could not be used ({type(error).__name__}).") from None
     except ValueError:
         raise NeverSent("The mail's headers are not allowed.") from None
-
-
-def is_sender(text: str) -> bool:
-    """Return whether text can be the sender of mail, such as ``Control plane <approvals@example.com>``."""
-    try:
-        validate_email(parseaddr(text)[1])
-    except ValidationError:
-        return False
-    return "\n" not in text and "\r" not in text

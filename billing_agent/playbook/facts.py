@@ -12,8 +12,6 @@ from billing_agent.connectors.records import Template
 
 LOOKUPS_UNTIL = 7
 """Look-ups are proposed while fewer than this many steps are taken, so that changes and mails fit in."""
-MOST_READ = 12
-"""How many of the latest invoices are listed, as ``list_invoices`` does by itself."""
 
 
 class NoSuchInvoice(CannotKnow):

@@ -209,9 +209,6 @@ class Sample:
     ready: int
 
 
-METRICS = ("requests", "errors_pm", "latency_ms", "processor_pm", "memory_pm", "disk_pm", "ready")
-
-
 class Level(StrEnum):
     """How serious a log line is."""
 

@@ -20,7 +20,6 @@ class Update:
 
     row: StatusUpdate
     form: PublishForm | None
-    unconfirmed: bool = False
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,6 @@ def _found_nobody(seen: Observation) -> bool:
     return seen.status in (ObservationStatus.FAILED, ObservationStatus.REFUSED) and code == "NOT_FOUND"
 
 
-def was_called(desk: Desk, incident: Incident) -> bool:
-    """Return whether a person was called about the incident."""
-    return incident.is_paged or any(
-        seen.tool == "page_person" and seen.status is ObservationStatus.OK for seen in desk.history
-    )
-
-
 def drafted(desk: Desk, incident: Incident, root: Service) -> ToolCall | None:
     """Return the call that drafts a status update, None when there is one or none is needed."""
     is_tried = any(seen.tool == "draft_status_update" for seen in desk.history)
