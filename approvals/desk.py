@@ -28,7 +28,7 @@ class Desk:
         first = list(pending_for(view).select_related("queue")[:limit])
         total = pending_for(view)[:MOST_COUNTED].count()
         found = [_summary(request, your_turn=vars(request)["turn"]) for request in first]
-        return Waiting(found, total, turn_count(person, tenant_id))
+        return Waiting(found, total)
 
     def of_session(self, session_id: UUID) -> Sequence[RequestSummary]:
         """Return the requests of one session, oldest first."""

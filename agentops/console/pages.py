@@ -50,7 +50,6 @@ def home_page(reader: Reader, *, now: datetime) -> HomePage:
         as_of=now,
         waiting=[_home_request(request, now) for request in waiting.first],
         waiting_total=waiting.total,
-        your_turn_total=waiting.your_turn,
         first_due=waiting.first[0].due if waiting.first else None,
         running=[_home_session(session) for session in running],
         running_total=running_total,

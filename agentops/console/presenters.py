@@ -115,7 +115,6 @@ class HomePage:
     as_of: datetime
     waiting: Sequence[HomeRequest]
     waiting_total: int
-    your_turn_total: int
     first_due: datetime | None
     running: Sequence[HomeSession]
     running_total: int

@@ -50,8 +50,7 @@ class RequestSummary:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Pending requests of a tenant: the most urgent ones, how many there are, and how many this person may decide."""
+    """Pending requests of a tenant: the most urgent ones, and how many there are."""
 
     first: Sequence[RequestSummary]
     total: int
-    your_turn: int
