@@ -1,6 +1,7 @@
 """Hard writes to what a customer has subscribed to: another plan, pauses, and its end."""
 
 from datetime import date
+from functools import partial
 
 from agentops.kernel.errors import FailureKind
 from agentops.registry.declare import OUT_CURRENCY, OUT_REF, Schema, choice, closed, integer, text, undone_by
@@ -31,6 +32,20 @@ NOW, NEXT_PERIOD = "now", "next_period"
 _REASON = text(300, "Why, in the customer's words as far as they said.")
 _SAME = {"subscription_id": "subscription_id"}
 _BASE: dict[str, Schema] = {"subscription_id": OUT_REF, "status": OUT_STATUS, "former_status": OUT_STATUS}
+
+_write = partial(
+    ToolSpec,
+    owner=OWNER,
+    tier=Tier.WRITE_HARD,
+    auth_scope="billing:subscriptions:write",
+    data_class=DataClass.FINANCIAL,
+    reconcile=reconcile,
+    reconcile_is_final=True,
+    scoped=SUBSCRIPTION,
+    queue="billing-subscriptions",
+    tags=("subscriptions",),
+    outcome="changed",
+)
 
 
 def _change(arguments: Arguments) -> ChangePlan:
@@ -157,40 +172,29 @@ CHANGE_PLAN = ToolSpec(
     ),
 )
 
-DROP_PLAN_CHANGE = ToolSpec(
+DROP_PLAN_CHANGE = _write(
     name="drop_plan_change",
     version=1,
-    owner=OWNER,
     description=(
         "Keeps the plan of a subscription: takes back a change that was to come with the next period. One that has come"
         " is changed back by change_plan."
     ),
     input_schema=closed({"subscription_id": SUBSCRIPTION_ID}),
     output_schema=closed({**_BASE, "plan_id": OUT_REF, "quantity": integer(least=1), "former_next_plan_id": OUT_REF}),
-    tier=Tier.WRITE_HARD,
-    auth_scope="billing:subscriptions:write",
-    data_class=DataClass.FINANCIAL,
     flow=flows.DROP_PLAN_CHANGE,
     run=runs(_drop),
     examples=({"subscription_id": "sub_5c10"},),
     undo="the same change can be made for the next period again",
     undo_call=_drop_undone,
     preview=previews(_drop),
-    reconcile=reconcile,
-    reconcile_is_final=True,
-    scoped=SUBSCRIPTION,
     versioned=True,
-    queue="billing-subscriptions",
-    tags=("subscriptions",),
-    outcome="changed",
     worst="keeps a customer on a plan that they left",
     stopped_by="asks; the customer's own subscriptions only; the change can be made again",
 )
 
-PAUSE_SUBSCRIPTION = ToolSpec(
+PAUSE_SUBSCRIPTION = _write(
     name="pause_subscription",
     version=1,
-    owner=OWNER,
     description=(
         "Pauses an active subscription of this customer: nothing is billed until the day that is named, or until"
         " somebody resumes it when none is. The preview says when its period then ends."
@@ -209,89 +213,59 @@ PAUSE_SUBSCRIPTION = ToolSpec(
         optional=("until",),
     ),
     output_schema=closed({**_BASE, "resumes_at": text(40, "Empty when somebody has to resume it.", least=0)}),
-    tier=Tier.WRITE_HARD,
-    auth_scope="billing:subscriptions:write",
-    data_class=DataClass.FINANCIAL,
     flow=flows.PAUSE_SUBSCRIPTION,
     run=runs(_pause),
     examples=({"subscription_id": "sub_5c10", "until": "2027-01-15"}, {"subscription_id": "sub_5c10"}),
     undo="can be resumed",
     undo_call=undone_by("resume_subscription", _SAME),
     preview=previews(_pause),
-    reconcile=reconcile,
-    reconcile_is_final=True,
-    scoped=SUBSCRIPTION,
     versioned=True,
-    queue="billing-subscriptions",
-    tags=("subscriptions",),
-    outcome="changed",
     worst="stops a service that is in use, and its income",
     stopped_by="asks; active subscriptions of the customer only; it can be resumed at any time",
 )
 
-RESUME_SUBSCRIPTION = ToolSpec(
+RESUME_SUBSCRIPTION = _write(
     name="resume_subscription",
     version=1,
-    owner=OWNER,
     description=(
         "Goes on with a paused subscription of this customer: it is billed again. The result says when its period ends."
     ),
     input_schema=closed({"subscription_id": SUBSCRIPTION_ID}),
     output_schema=closed({**_BASE, "period_end": text(40)}),
-    tier=Tier.WRITE_HARD,
-    auth_scope="billing:subscriptions:write",
-    data_class=DataClass.FINANCIAL,
     flow=flows.RESUME_SUBSCRIPTION,
     run=runs(_resume),
     examples=({"subscription_id": "sub_5c10"},),
     undo="can be paused again",
     undo_call=undone_by("pause_subscription", _SAME),
     preview=previews(_resume),
-    reconcile=reconcile,
-    reconcile_is_final=True,
-    scoped=SUBSCRIPTION,
     versioned=True,
-    queue="billing-subscriptions",
-    tags=("subscriptions",),
-    outcome="changed",
     worst="bills a customer who wanted a pause",
     stopped_by="asks; paused subscriptions of the customer only; it can be paused again",
 )
 
-CANCEL_SUBSCRIPTION = ToolSpec(
+CANCEL_SUBSCRIPTION = _write(
     name="cancel_subscription",
     version=1,
-    owner=OWNER,
     description=(
         "Ends a subscription of this customer with the period that is paid; until then it works as before, and the end"
         " can be taken back by keep_subscription. Use this for a customer who cancels. Nothing is given back by it."
     ),
     input_schema=closed({"subscription_id": SUBSCRIPTION_ID, "reason": _REASON}),
     output_schema=closed({**_BASE, "cancel_at": text(40, "When it ends, in UTC.")}),
-    tier=Tier.WRITE_HARD,
-    auth_scope="billing:subscriptions:write",
-    data_class=DataClass.FINANCIAL,
     flow=flows.CANCEL_SUBSCRIPTION,
     run=runs(_cancel),
     examples=({"subscription_id": "sub_5c10", "reason": "They move to another product."},),
     undo="can be taken back until the period ends",
     undo_call=undone_by("keep_subscription", _SAME),
     preview=previews(_cancel),
-    reconcile=reconcile,
-    reconcile_is_final=True,
-    scoped=SUBSCRIPTION,
     versioned=True,
-    queue="billing-subscriptions",
-    tags=("subscriptions",),
-    outcome="changed",
     worst="ends a subscription that is wanted",
     stopped_by="asks; it ends with its period, and until then it can be taken back",
 )
 
-END_SUBSCRIPTION_NOW = ToolSpec(
+END_SUBSCRIPTION_NOW = _write(
     name="end_subscription_now",
     version=1,
-    owner=OWNER,
     description=(
         "Ends a subscription of this customer at once and for good. Nothing is given back by it, and it cannot be taken"
         " back, so a person decides each time. Only when the customer says that it must end today; otherwise use"
@@ -299,52 +273,33 @@ END_SUBSCRIPTION_NOW = ToolSpec(
     ),
     input_schema=closed({"subscription_id": SUBSCRIPTION_ID, "reason": _REASON}),
     output_schema=closed(_BASE),
-    tier=Tier.WRITE_HARD,
-    auth_scope="billing:subscriptions:write",
-    data_class=DataClass.FINANCIAL,
     flow=flows.END_SUBSCRIPTION_NOW,
     run=runs(_end_now),
     examples=({"subscription_id": "sub_5c10", "reason": "The company closes today."},),
     destructive=True,
     irreversible=True,
     preview=previews(_end_now),
-    reconcile=reconcile,
-    reconcile_is_final=True,
-    scoped=SUBSCRIPTION,
     identity=("subscription_id",),
-    queue="billing-subscriptions",
-    tags=("subscriptions",),
-    outcome="changed",
     worst="ends a service in use at once, for good",
     stopped_by="asks (cannot be undone, destroys); the customer's own subscriptions only",
 )
 
-KEEP_SUBSCRIPTION = ToolSpec(
+KEEP_SUBSCRIPTION = _write(
     name="keep_subscription",
     version=1,
-    owner=OWNER,
     description=(
         "Takes back that a subscription of this customer ends with its period. Not possible once it has ended, or after"
         " end_subscription_now."
     ),
     input_schema=closed({"subscription_id": SUBSCRIPTION_ID}),
     output_schema=closed(_BASE),
-    tier=Tier.WRITE_HARD,
-    auth_scope="billing:subscriptions:write",
-    data_class=DataClass.FINANCIAL,
     flow=flows.KEEP_SUBSCRIPTION,
     run=runs(_keep),
     examples=({"subscription_id": "sub_5c10"},),
     undo="can be cancelled again",
     undo_call=undone_by("cancel_subscription", _SAME, reason="Keeping it was a mistake."),
     preview=previews(_keep),
-    reconcile=reconcile,
-    reconcile_is_final=True,
-    scoped=SUBSCRIPTION,
     versioned=True,
-    queue="billing-subscriptions",
-    tags=("subscriptions",),
-    outcome="changed",
     worst="goes on billing a customer who left",
     stopped_by="asks; the customer's own subscriptions only; it can be cancelled again",
 )

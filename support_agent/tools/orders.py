@@ -23,6 +23,7 @@ from support_agent.tools.parts import (
     OWNER,
     address,
     former_address,
+    order_write,
     previews,
     reconcile,
     runs,
@@ -73,10 +74,9 @@ def _customer_address_undone(arguments: Arguments, result: Result) -> UndoCall |
     return None if former is None else ("change_customer_address", {**former})
 
 
-CANCEL_PENDING_ORDER = ToolSpec(
+CANCEL_PENDING_ORDER = order_write(
     name="cancel_pending_order",
     version=1,
-    owner=OWNER,
     description=(
         "Cancels a whole order whose status is exactly 'pending' and gives back everything paid for it to the methods"
         " that paid; gift cards have it at once. Single items cannot be cancelled. An order whose items were"
@@ -96,8 +96,6 @@ CANCEL_PENDING_ORDER = ToolSpec(
             "refunds": listed(closed({"payment_method_id": OUT_REF, "amount_minor": integer()}), 100),
         }
     ),
-    tier=Tier.WRITE_HARD,
-    auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
     flow=flows.CANCEL_PENDING_ORDER,
     run=runs(_cancel),
@@ -105,20 +103,15 @@ CANCEL_PENDING_ORDER = ToolSpec(
     destructive=True,
     irreversible=True,
     preview=previews(_cancel),
-    reconcile=reconcile,
-    reconcile_is_final=True,
     scoped=ORDER,
-    queue="orders",
     tags=("orders", "money"),
-    outcome="changed",
     worst="cancels an order that is wanted",
     stopped_by="asks (cannot be undone, destroys); pending orders only",
 )
 
-CHANGE_ORDER_ITEMS = ToolSpec(
+CHANGE_ORDER_ITEMS = order_write(
     name="change_order_items",
     version=1,
-    owner=OWNER,
     description=(
         "Replaces items of an order whose status is exactly 'pending' by other available variants of the same"
         " products. Possible once per order, so collect all items first; afterwards the order can neither be changed"
@@ -142,8 +135,6 @@ CHANGE_ORDER_ITEMS = ToolSpec(
             "currency": OUT_CURRENCY,
         }
     ),
-    tier=Tier.WRITE_HARD,
-    auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
     flow=flows.CHANGE_ORDER_ITEMS,
     run=runs(_items),
@@ -157,28 +148,21 @@ CHANGE_ORDER_ITEMS = ToolSpec(
     ),
     irreversible=True,
     preview=previews(_items),
-    reconcile=reconcile,
-    reconcile_is_final=True,
     scoped=ORDER_AND_METHOD,
-    queue="orders",
     tags=("orders", "money"),
-    outcome="changed",
     worst="ships other goods and charges the difference",
     stopped_by="asks (cannot be undone); same product, pending orders, once; a gift card must hold the difference",
 )
 
-CHANGE_ORDER_ADDRESS = ToolSpec(
+CHANGE_ORDER_ADDRESS = order_write(
     name="change_order_address",
     version=2,
-    owner=OWNER,
     description=(
         "Sends an order whose status is exactly 'pending' to another address. Give the whole address. The customer's"
         " default address stays as it is."
     ),
     input_schema=closed({"order_id": ORDER_ID, **ADDRESS}),
     output_schema=closed({"order_id": OUT_REF, "address": OUT_ADDRESS, "former_address": OUT_ADDRESS}),
-    tier=Tier.WRITE_HARD,
-    auth_scope="desk:orders:write",
     data_class=DataClass.PERSONAL,
     flow=flows.CHANGE_ORDER_ADDRESS,
     run=runs(_order_address),
@@ -186,21 +170,16 @@ CHANGE_ORDER_ADDRESS = ToolSpec(
     undo="the same tool sets the former address again while the order is pending",
     undo_call=_order_address_undone,
     preview=previews(_order_address),
-    reconcile=reconcile,
-    reconcile_is_final=True,
     scoped=ORDER,
     versioned=True,
-    queue="orders",
     tags=("orders", "addresses"),
-    outcome="changed",
     worst="sends goods to a thief",
     stopped_by="asks; pending orders only; the former address can be set again",
 )
 
-CHANGE_ORDER_PAYMENT = ToolSpec(
+CHANGE_ORDER_PAYMENT = order_write(
     name="change_order_payment",
     version=1,
-    owner=OWNER,
     description=(
         "Pays an order whose status is exactly 'pending' with another of the customer's payment methods, once per"
         " order: the whole amount is taken from the new method and given back to the first. A gift card must hold"
@@ -210,20 +189,14 @@ CHANGE_ORDER_PAYMENT = ToolSpec(
     output_schema=closed(
         {"order_id": OUT_REF, "payment_method_id": OUT_REF, "amount_minor": integer(), "currency": OUT_CURRENCY}
     ),
-    tier=Tier.WRITE_HARD,
-    auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
     flow=flows.CHANGE_ORDER_PAYMENT,
     run=runs(_payment),
     examples=({"order_id": "#W1042", "payment_method_id": "paypal_1234567"},),
     irreversible=True,
     preview=previews(_payment),
-    reconcile=reconcile,
-    reconcile_is_final=True,
     scoped=ORDER_AND_METHOD,
-    queue="orders",
     tags=("money", "orders"),
-    outcome="changed",
     worst="charges another method of the customer",
     stopped_by="asks (cannot be undone); the customer's own methods only, pending orders, once",
 )

@@ -1,8 +1,10 @@
 """The pieces that the desk's tools share: ids, addresses, and the functions of a write."""
 
+from functools import partial
+
 from agentops.kernel.errors import FailureKind
 from agentops.registry.declare import OUT_REF, Door, closed, listed, ref, text
-from agentops.registry.tool import Arguments, Result, ToolFailure, UndoCall
+from agentops.registry.tool import Arguments, Result, Tier, ToolFailure, ToolSpec, UndoCall
 from support_agent.connectors import desk
 from support_agent.connectors.port import Write
 from support_agent.connectors.records import Address
@@ -16,6 +18,17 @@ ORDER_AND_METHOD = {"order_id": "order", "payment_method_id": "payment_method"}
 _DOOR = Door[Write](desk)
 runs, previews, reconcile = _DOOR.runs, _DOOR.previews, _DOOR.reconcile
 
+order_write = partial(
+    ToolSpec,
+    owner=OWNER,
+    tier=Tier.WRITE_HARD,
+    auth_scope="desk:orders:write",
+    reconcile=reconcile,
+    reconcile_is_final=True,
+    queue="orders",
+    outcome="changed",
+)
+"""A hard write to an order of the ticket's customer."""
 
 ORDER_ID = ref("The order's id, with its leading # when it has one, for example #W1042.")
 METHOD_ID = ref("The id of one of the customer's payment methods, as lookup_customer lists them.")

@@ -1,7 +1,7 @@
 """Hard writes to delivered orders: returns and exchanges."""
 
 from agentops.registry.declare import OUT_CURRENCY, OUT_REF, OUT_SIGNED, closed, integer, listed, text
-from agentops.registry.tool import Arguments, DataClass, Tier, ToolSpec
+from agentops.registry.tool import Arguments, DataClass
 from support_agent.connectors.port import ExchangeItems, ReturnItems
 from support_agent.tools import flows
 from support_agent.tools.parts import (
@@ -11,9 +11,8 @@ from support_agent.tools.parts import (
     NEW_ITEM_IDS,
     ORDER_AND_METHOD,
     ORDER_ID,
-    OWNER,
+    order_write,
     previews,
-    reconcile,
     runs,
 )
 
@@ -33,10 +32,9 @@ def _exchange(arguments: Arguments) -> ExchangeItems:
     )
 
 
-RETURN_DELIVERED_ITEMS = ToolSpec(
+RETURN_DELIVERED_ITEMS = order_write(
     name="return_delivered_items",
     version=1,
-    owner=OWNER,
     description=(
         "Accepts the return of items of a delivered order, once per order, so collect all items first. The refund goes"
         " to the method that paid for the order or to one of the customer's gift cards when the items arrive."
@@ -52,28 +50,21 @@ RETURN_DELIVERED_ITEMS = ToolSpec(
             "currency": OUT_CURRENCY,
         }
     ),
-    tier=Tier.WRITE_HARD,
-    auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
     flow=flows.RETURN_DELIVERED_ITEMS,
     run=runs(_return),
     examples=({"order_id": "#W1042", "item_ids": ["1008292230"], "payment_method_id": "credit_card_1234567"},),
     irreversible=True,
     preview=previews(_return),
-    reconcile=reconcile,
-    reconcile_is_final=True,
     scoped=ORDER_AND_METHOD,
-    queue="orders",
     tags=("orders", "money"),
-    outcome="changed",
     worst="promises a refund for goods that never come back",
     stopped_by="asks (cannot be undone); the refund follows when the items arrive; once an order",
 )
 
-EXCHANGE_DELIVERED_ITEMS = ToolSpec(
+EXCHANGE_DELIVERED_ITEMS = order_write(
     name="exchange_delivered_items",
     version=1,
-    owner=OWNER,
     description=(
         "Accepts the exchange of items of a delivered order for other available variants of the same products, once"
         " per order, so collect all items first. The price difference is settled with payment_method_id when the"
@@ -98,8 +89,6 @@ EXCHANGE_DELIVERED_ITEMS = ToolSpec(
             "currency": OUT_CURRENCY,
         }
     ),
-    tier=Tier.WRITE_HARD,
-    auth_scope="desk:orders:write",
     data_class=DataClass.FINANCIAL,
     flow=flows.EXCHANGE_DELIVERED_ITEMS,
     run=runs(_exchange),
@@ -113,12 +102,8 @@ EXCHANGE_DELIVERED_ITEMS = ToolSpec(
     ),
     irreversible=True,
     preview=previews(_exchange),
-    reconcile=reconcile,
-    reconcile_is_final=True,
     scoped=ORDER_AND_METHOD,
-    queue="orders",
     tags=("orders", "money"),
-    outcome="changed",
     worst="promises other goods",
     stopped_by="asks (cannot be undone); same product; settled when the items arrive; once an order",
 )
