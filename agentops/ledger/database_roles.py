@@ -33,7 +33,7 @@ def append_only_tables() -> dict[str, list[str]]:
     """
     found = {model._meta for model, trigger in pgtrigger.registered() if trigger.name == APPEND_ONLY}  # noqa: SLF001 - documented
     return {
-        options.db_table: [field.column for field in options.local_concrete_fields if not field.generated]
+        options.db_table: [field.column for field in options.local_concrete_fields if field.column and not field.generated]
         for options in sorted(found, key=lambda options: options.db_table)
     }
 
