@@ -3,6 +3,7 @@
 from agentops.agents.models import Agent, AgentVersion, Elevation, Threshold, ToolGrant
 from agentops.api.models import WebhookDelivery, WebhookEndpoint, WebhookLatest
 from agentops.gateway.models import Breaker, SecretConsent
+from agentops.ledger.log_models import LedgerEntry, LedgerHead, LedgerSubtree
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
 from agentops.policy.models import RuleSet
 from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Question, QuotaSecond, Session, SpendDay
@@ -18,8 +19,11 @@ __all__ = [
     "Freeze",
     "Invocation",
     "KnownTarget",
+    "LedgerEntry",
     "LedgerEvent",
+    "LedgerHead",
     "LedgerRow",
+    "LedgerSubtree",
     "Membership",
     "MoneyWindow",
     "Payload",

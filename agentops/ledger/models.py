@@ -11,7 +11,7 @@ from uuid import UUID
 import pgtrigger
 from django.db import models
 
-_APPEND_ONLY = pgtrigger.Trigger(
+APPEND_ONLY = pgtrigger.Trigger(
     name="append_only",
     level=pgtrigger.Statement,
     when=pgtrigger.Before,
@@ -37,7 +37,7 @@ class LedgerEvent(models.Model):
 
     class Meta:
         db_table = "ledger_event"
-        triggers = [_APPEND_ONLY]
+        triggers = [APPEND_ONLY]
         constraints = [
             models.CheckConstraint(condition=models.Q(position__gte=0), name="event_positions_start_at_zero"),
         ]
@@ -59,7 +59,7 @@ class Payload(models.Model):
 
     class Meta:
         db_table = "ledger_payload"
-        triggers = [_APPEND_ONLY]
+        triggers = [APPEND_ONLY]
 
     def __str__(self) -> str:
         return f"payload of {self.stream}:{self.position}"
