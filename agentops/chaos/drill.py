@@ -38,6 +38,9 @@ SCARCE = frozenset(
         _P.SWEEP_RECLAIMING,
         _P.SWEEP_WAKING,
         _P.WOKEN_AFTER_APPROVAL,
+        _P.LOG_COPIED,
+        _P.LOG_COMMITTING,
+        _P.LOG_COMMITTED,
     }
 )
 """Points that a worker cannot be sure to pass twice: others do what leads there as well."""

@@ -94,6 +94,9 @@ _OFTEN: Mapping[CrashPoint | None, Callable[[], int]] = {
     CrashPoint.QUESTION_ANSWERED: _decide,
     CrashPoint.ANSWER_COMMITTING: _decide,
     CrashPoint.SESSION_OPENED: _begin,
+    CrashPoint.LOG_COPIED: sweep_once,
+    CrashPoint.LOG_COMMITTING: sweep_once,
+    CrashPoint.LOG_COMMITTED: sweep_once,
 }
 
 

@@ -38,6 +38,9 @@ class CrashPoint(StrEnum):
     UNDO_RECORDED = "undo.recorded"
     SESSION_ENDING = "session.ending"
     SESSION_ENDED = "session.ended"
+    LOG_COPIED = "log.copied"
+    LOG_COMMITTING = "log.committing"
+    LOG_COMMITTED = "log.committed"
 
 
 _armed: Callable[[CrashPoint], None] | None = None

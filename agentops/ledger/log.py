@@ -5,6 +5,7 @@ tlog-tiles. Everything else is computed from at most 256 hashes a level, so no r
 append-only: whatever is asked about a size that was once reached has the same answer for ever.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -126,14 +127,14 @@ def _whole(rows: list[tuple[bytes]], start: int, stop: int, what: str) -> list[b
     return [bytes(row[0]) for row in rows]
 
 
-def _all(sql: str, values: list[object]) -> list[tuple[bytes]]:
+def _all(sql: str, values: Sequence[int | UUID]) -> list[tuple[bytes]]:
     with connection.cursor() as cursor:
-        cursor.execute(sql, values)
+        cursor.execute(sql, list(values))
         return list(cursor.fetchall())
 
 
-def _one(sql: str, values: list[object]) -> tuple[bytes] | None:
+def _one(sql: str, values: Sequence[int | UUID]) -> tuple[bytes] | None:
     with connection.cursor() as cursor:
-        cursor.execute(sql, values)
+        cursor.execute(sql, list(values))
         row: tuple[bytes] | None = cursor.fetchone()
         return row

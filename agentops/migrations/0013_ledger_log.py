@@ -1,11 +1,12 @@
 """The log over the events: entries, roots of full subtrees, and the place of the sequencer."""
 
-import agentops.ledger.log_models
 import django.db.models.functions.text
 import django.db.models.lookups
 import pgtrigger.compiler
 import pgtrigger.migrations
 from django.db import migrations, models
+
+import agentops.ledger.log_models
 
 
 class Migration(migrations.Migration):

@@ -101,7 +101,7 @@ MAIL_FROM = ENVIRONMENT.text("MAIL_FROM", "")
 # Only tests speak to another one.
 SLACK_URL = "https://slack.com/api"
 # What the sweep looks after for packages that the runtime does not know.
-SWEEP_DUTIES = ["agentops.api.deliveries.forget_old"]
+SWEEP_DUTIES = ["agentops.api.deliveries.forget_old", "agentops.ledger.sequencing.sequence_in_sweep"]
 # Where billing is done, "embedded" or "stripe": docs/operations.md, "Billing at Stripe".
 BILLING_SYSTEM = ENVIRONMENT.choice("BILLING_SYSTEM", "embedded", ("embedded", "stripe"))
 # Only tests speak to another one.
