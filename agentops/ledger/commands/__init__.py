@@ -1,0 +1,34 @@
+"""The subcommands of ``manage.py ledger``: one module each, named in ``COMMANDS``.
+
+A module has ``COMMAND``, a Subcommand.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.management.base import CommandParser, OutputWrapper
+from django.utils.module_loading import import_string
+
+COMMANDS = (
+    "agentops.ledger.commands.sequence.COMMAND",
+    "agentops.ledger.commands.status.COMMAND",
+)
+
+
+@dataclass(frozen=True)
+class Subcommand:
+    """``declare`` adds the arguments; ``run`` gets their values and where to print, and returns the exit code.
+
+    An AgentOpsError that ``run`` raises is printed with its next step, and the exit code is 2.
+    """
+
+    name: str
+    help: str
+    declare: Callable[[CommandParser], None]
+    run: Callable[[Mapping[str, Any], OutputWrapper], int]
+
+
+def subcommands() -> tuple[Subcommand, ...]:
+    """Return all of them, in the order in which help lists them."""
+    return tuple(import_string(path) for path in COMMANDS)
