@@ -31,9 +31,11 @@ def append_only_tables() -> dict[str, list[str]]:
 
     A column that the database fills by itself (``ledger_event.xid``) is none of them.
     """
-    found = {model._meta for model, trigger in pgtrigger.registered() if trigger.name == APPEND_ONLY}  # noqa: SLF001 - documented
+    tables = {model._meta for model, trigger in pgtrigger.registered() if trigger.name == APPEND_ONLY}  # noqa: SLF001 - documented
     return {
-        options.db_table: [field.column for field in options.local_concrete_fields if field.column and not field.generated]
+        options.db_table: [
+            field.column for field in options.local_concrete_fields if field.column and not field.generated
+        ]
         for options in sorted(found, key=lambda options: options.db_table)
     }
 

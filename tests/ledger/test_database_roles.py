@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Iterator
+from io import StringIO
 from uuid import UUID
 
 import pytest
 from django.core.checks import run_checks
+from django.core.management import CommandError, call_command
 from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, transaction
 
 from agentops.ledger.append import Event, append_to
@@ -95,6 +97,27 @@ def test_a_session_is_worked_and_decided_as_the_application(two_roles: None, mon
     assert session.status == "waiting_approval"
     decide(cast)
     assert (go_on(session).status, toy.vendor.balances["a-1"]) == ("finished", 100_000 - 5_500)
+
+
+def test_the_application_may_insert_what_the_program_writes_and_no_more(two_roles: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
+            JOIN pg_class c ON c.oid = a.attrelid WHERE c.relname = ANY(%s) AND a.attnum > 0 AND NOT a.attisdropped
+            AND has_column_privilege(c.oid, a.attnum, 'INSERT') GROUP BY c.relname""",
+            [list(append_only_tables())],
+        )
+        found = {table: set(columns) for table, columns in cursor.fetchall()}
+    assert found == {table: set(columns) for table, columns in append_only_tables().items()}
+    assert "xid" not in found["ledger_event"]
+
+
+def test_the_command_prints_the_statements_as_one_transaction() -> None:
+    out = StringIO()
+    call_command("ledger", "roles", "--owner", OWNER, "--application", APPLICATION, stdout=out)
+    assert out.getvalue().strip() == ";\n".join(["BEGIN", *grants(OWNER, APPLICATION), "COMMIT"]) + ";"
+    with pytest.raises(CommandError, match="is no name for a role"):
+        call_command("ledger", "roles", "--owner", "a b", stdout=out)
 
 
 @pytest.mark.parametrize(

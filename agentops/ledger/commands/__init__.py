@@ -13,6 +13,7 @@ from django.utils.module_loading import import_string
 COMMANDS = (
     "agentops.ledger.commands.sequence.COMMAND",
     "agentops.ledger.commands.status.COMMAND",
+    "agentops.ledger.commands.roles.COMMAND",
 )
 
 
