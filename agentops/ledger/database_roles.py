@@ -36,7 +36,7 @@ def append_only_tables() -> dict[str, list[str]]:
         options.db_table: [
             field.column for field in options.local_concrete_fields if field.column and not field.generated
         ]
-        for options in sorted(found, key=lambda options: options.db_table)
+        for options in sorted(tables, key=lambda options: options.db_table)
     }
 
 
