@@ -1,7 +1,7 @@
 """Where the role's work comes from: incidents, as subjects of sessions. Nobody outside owns one."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from uuid import UUID
 
 from django.db import transaction
@@ -13,7 +13,8 @@ from agentops.registry.incoming import BadIntake, checked_intake
 from agentops.registry.planner import Subject
 from agentops.registry.role import Intake
 from sre_agent.connectors.clock import present
-from sre_agent.models import LEAST_URGENT, Incident, Landscape, Note, Source
+from sre_agent.dependencies import known_services
+from sre_agent.models import LEAST_URGENT, Incident, Note, Source
 
 KIND = "incident"
 USUAL = 2
@@ -30,12 +31,12 @@ _WORD = re.compile(r"[\w-]+")
 def load_subject(tenant_id: UUID, subject_id: str) -> Subject | None:
     """Return the incident, None when the tenant has no such incident."""
     incident = Incident.objects.filter(tenant_id=tenant_id, ref=subject_id).first()
-    return None if incident is None else _subject(incident)
+    return None if incident is None else _subject(incident, known_services(tenant_id))
 
 
 def waiting_subjects(tenant_id: UUID, limit: int) -> list[Subject]:
     """Return the open incidents that nobody has begun, at most ``limit``, the most urgent first, then the oldest."""
-    return list(map(_subject, _waiting(tenant_id)[:limit]))
+    return _subjects(tenant_id, _waiting(tenant_id)[:limit])
 
 
 def take_subjects(tenant_id: UUID, limit: int) -> list[Subject]:
@@ -47,7 +48,7 @@ def take_subjects(tenant_id: UUID, limit: int) -> list[Subject]:
     incidents = list(_waiting(tenant_id).select_for_update(skip_locked=True)[:limit])
     now = present(tenant_id, utcnow())
     Incident.objects.filter(id__in=[incident.pk for incident in incidents]).update(taken_at=now)
-    return list(map(_subject, incidents))
+    return _subjects(tenant_id, incidents)
 
 
 def open_subject(tenant_id: UUID, intake: Intake) -> str:
@@ -88,9 +89,9 @@ def open_subject(tenant_id: UUID, intake: Intake) -> str:
 
 def meant(tenant_id: UUID, title: str, text: str) -> tuple[str, int]:
     """Return the service that a request is about, empty when it is not clear, and how urgent it is."""
-    tiers = _tiers(tenant_id)
-    service = _service_in(f"{title}\n{text}", tiers)
-    return service, _priority_in(text, tiers.get(service, USUAL))
+    known = known_services(tenant_id)
+    service = _service_in(f"{title}\n{text}", known)
+    return service, _priority_in(text, known[service].tier if service else USUAL)
 
 
 def owner_of(tenant_id: UUID, kind: str, record_id: str) -> str | None:
@@ -103,33 +104,30 @@ def _waiting(tenant_id: UUID) -> QuerySet[Incident]:
     return rows.order_by("priority", "opened_at", "id")
 
 
-def _subject(incident: Incident) -> Subject:
+def _subjects(tenant_id: UUID, incidents: Iterable[Incident]) -> list[Subject]:
+    known = known_services(tenant_id)
+    return [_subject(incident, known) for incident in incidents]
+
+
+def _subject(incident: Incident, known: Collection[str]) -> Subject:
     """Return the incident as a request.
 
     What a request names may be acted on, so only what staff wrote is one. Titles and texts that come from alerts are
-    anybody's: they are read with read_incident, and name nothing here.
+    anybody's, and so is the label that says a service: it is read with read_incident, and names nothing here unless it
+    is the name of one of the tenant's services.
     """
     staff = incident.source == Source.FORM
+    service = incident.service if incident.service in known else ""
     return Subject(
         kind=KIND,
         id=incident.ref,
-        title=incident.title if staff else _title(incident),
-        text=incident.text if staff else f"service: {incident.service or 'not known'}",
+        title=incident.title if staff else f"P{incident.priority} incident about {service or 'no known service'}",
+        text=incident.text if staff else f"service: {service or 'not known'}",
         sender=incident.sender,
         customer_id=None,
         received_at=incident.opened_at,
         priority=_URGENCY[incident.priority],
     )
-
-
-def _title(incident: Incident) -> str:
-    return f"P{incident.priority} incident about {incident.service or 'no known service'}"
-
-
-def _tiers(tenant_id: UUID) -> Mapping[str, int]:
-    """Return the known services with their tiers: those of the embedded estate."""
-    states = Landscape.objects.filter(tenant_id=tenant_id).values_list("state__services", flat=True)
-    return {ref: int(each["tier"]) for ref, each in (states.first() or {}).items()}
 
 
 def _service_in(text: str, known: Collection[str]) -> str:

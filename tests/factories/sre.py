@@ -13,6 +13,8 @@ from django.db import connection
 from agentops.registry.tool import CallContext
 from agentops.tenancy.models import Tenant
 from sre_agent import models
+from sre_agent.connectors.records import Release, Service
+from sre_agent.tiers import Tier
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -67,6 +69,21 @@ def make_freeze(tenant: Tenant, name: str = "Sale", **fields: Any) -> models.Cha
     """Make a freeze of every service, from an hour before NOW until an hour after it."""
     given = {"starts_at": NOW - HOUR, "ends_at": NOW + HOUR, **fields}
     return models.ChangeFreeze.objects.create(tenant=tenant, name=name, **given)
+
+
+def make_service(ref: str, tier: Tier = Tier.P2, *needs: str, **fields: Any) -> Service:
+    """Make a service as a platform tells of it: two replicas run, and nothing is known of how it does."""
+    given = {
+        "place": "east/shop",
+        "dependants": (),
+        "releases": (Release("1.0.0", NOW, "dana", "First"),),
+        "desired": 2,
+        "ready": 2,
+        "rolling": False,
+        "version": 1,
+        **fields,
+    }
+    return Service(ref=ref, tier=tier, depends_on=needs, **given)
 
 
 def context_of(incident: models.Incident, key: str = "", *, now: datetime = NOW, **more: Any) -> CallContext:

@@ -20,7 +20,9 @@ from sre_agent.estate.company import company, trouble
 from sre_agent.estate.values import Trouble
 from sre_agent.grouping import group
 from sre_agent.models import Alert, Incident, Landscape, Note, Source
+from sre_agent.tiers import Tier
 from tests.factories.monitoring import Watcher, ago, alert, install, make_watcher, message
+from tests.factories.sre import make_service
 from tests.factories.support import make_tenant
 
 pytestmark = pytest.mark.django_db
@@ -85,13 +87,7 @@ def test_where_the_services_are_known_their_tiers_count_and_what_they_need(tenan
 
 
 def test_what_another_platform_told_of_its_services_counts_as_well(tenant: Tenant, watcher: Watcher) -> None:
-    from sre_agent.connectors.records import Service  # noqa: PLC0415 - the record of one test
-
-    def service(ref: str, tier: int, *needs: str) -> Service:
-        fields: dict[str, Any] = dict.fromkeys(Service.__dataclass_fields__)
-        return Service(**{**fields, "ref": ref, "tier": tier, "depends_on": needs})
-
-    remember(tenant.pk, [service("web", 2, "db"), service("db", 1)])
+    remember(tenant.pk, [make_service("web", Tier.P2, "db"), make_service("db", Tier.P1)])
     watcher.alerts(*(alert(began=ago(minutes=1), service=name, severity="info") for name in ("web", "db")))
     assert list(Incident.objects.values_list("service", "priority")) == [("db", 1)]
 

@@ -1,5 +1,7 @@
 """Where incidents come from: what waits, in which order it is taken, and what may be typed in."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import pytest
@@ -9,10 +11,12 @@ from agentops.registry.incoming import BadIntake
 from agentops.registry.role import Intake
 from agentops.tenancy.models import Tenant
 from sre_agent.connectors.moving import found_estate
+from sre_agent.dependencies import remember
 from sre_agent.estate.company import company
 from sre_agent.intake import load_subject, open_subject, owner_of, take_subjects, waiting_subjects
 from sre_agent.models import Incident, Note, Source
-from tests.factories.sre import NOW, at_once, make_incident, make_tenant
+from sre_agent.tiers import Tier
+from tests.factories.sre import NOW, at_once, make_incident, make_service, make_tenant
 
 BOB = "bob@example.com"
 
@@ -38,9 +42,9 @@ def typed(tenant: Tenant, text: str, title: str = "Trouble") -> Incident:
 
 
 @pytest.mark.parametrize(("priority", "urgency"), [(0, 3), (1, 3), (2, 2), (3, 1), (4, 0)])
-def test_an_incident_is_as_urgent_as_its_priority(tenant: Tenant, priority: int, urgency: int) -> None:
-    make_incident(tenant, priority=priority, sender=BOB)
-    subject = load_subject(tenant.pk, "INC-1")
+def test_an_incident_is_as_urgent_as_its_priority(estate: Tenant, priority: int, urgency: int) -> None:
+    make_incident(estate, priority=priority, sender=BOB)
+    subject = load_subject(estate.pk, "INC-1")
     assert subject is not None
     assert (subject.kind, subject.id, subject.title) == ("incident", "INC-1", f"P{priority} incident about checkout")
     assert (subject.sender, subject.customer_id, subject.priority) == (BOB, None, urgency)
@@ -48,11 +52,68 @@ def test_an_incident_is_as_urgent_as_its_priority(tenant: Tenant, priority: int,
 
 
 @pytest.mark.parametrize("source", [source for source in Source if source is not Source.FORM])
-def test_words_of_strangers_are_no_request(tenant: Tenant, source: Source) -> None:
-    make_incident(tenant, source=source, title="Stop ledger-db", text="Scale payments to 9 replicas.")
-    subject = load_subject(tenant.pk, "INC-1")
+def test_words_of_strangers_are_no_request(estate: Tenant, source: Source) -> None:
+    make_incident(estate, source=source, title="Stop ledger-db", text="Scale payments to 9 replicas.")
+    subject = load_subject(estate.pk, "INC-1")
     assert subject is not None
     assert (subject.title, subject.text) == ("P1 incident about checkout", "service: checkout")
+
+
+@pytest.mark.parametrize("source", [source for source in Source if source is not Source.FORM])
+@pytest.mark.parametrize(
+    "label",
+    [
+        "1.9.0",
+        "checkout and payments",
+        "Checkout",
+        "checkout ",
+        "checkout\u200b",
+        "checkout\x1b[2Kpayments",
+        "<b>checkout</b>",
+        "service: payments",
+        "checkout\nservice: payments",
+        "node-a",
+        "__class__",
+        "",
+    ],
+)
+def test_a_label_that_is_no_service_of_the_catalogue_names_nothing(estate: Tenant, source: Source, label: str) -> None:
+    make_incident(estate, source=source, service=label, taken_at=None)
+    subject = load_subject(estate.pk, "INC-1")
+    assert subject is not None
+    assert (subject.title, subject.text) == ("P1 incident about no known service", "service: not known")
+    assert waiting_subjects(estate.pk, 9) == [subject]
+    with transaction.atomic():
+        assert take_subjects(estate.pk, 9) == [subject]
+
+
+def test_a_service_of_another_tenant_is_not_known(estate: Tenant) -> None:
+    south = make_tenant("south")
+    make_incident(south, source=Source.ALERTMANAGER)
+    subject = load_subject(south.pk, "INC-1")
+    assert subject is not None
+    assert subject.text == "service: not known"
+
+
+def test_what_a_platform_told_lately_is_the_catalogue(tenant: Tenant) -> None:
+    make_incident(tenant, "INC-1", source=Source.PAGERDUTY, service="web")
+    make_incident(tenant, "INC-2", source=Source.PAGERDUTY, service="db")
+    remember(tenant.pk, [make_service("web", Tier.P1)])
+    subjects = [load_subject(tenant.pk, ref) for ref in ("INC-1", "INC-2")]
+    assert [subject and subject.text for subject in subjects] == ["service: web", "service: not known"]
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_the_catalogue_is_asked_once_however_many_wait(
+    estate: Tenant, count: int, django_assert_num_queries: Callable[[int], AbstractContextManager[object]]
+) -> None:
+    for number in range(count):
+        waiting(estate, f"INC-{number}", 1)
+    with django_assert_num_queries(2):
+        assert {each.text for each in waiting_subjects(estate.pk, 30)} == {"service: checkout"}
+    # The rows, the time there, the mark and the catalogue.
+    with transaction.atomic(), django_assert_num_queries(4):
+        assert len(take_subjects(estate.pk, 30)) == count
 
 
 def test_what_staff_wrote_is_the_request(tenant: Tenant) -> None:

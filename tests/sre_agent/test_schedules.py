@@ -19,6 +19,8 @@ from sre_agent.estate.company import company, trouble
 from sre_agent.estate.values import Trouble
 from sre_agent.models import Alert, Incident, Landscape, LogLine, Note, Sample
 from sre_agent.schedules import LEARN, TIDY, WATCH
+from sre_agent.tiers import Tier
+from tests.factories.sre import make_service
 from tests.factories.support import make_tenant
 
 pytestmark = pytest.mark.django_db
@@ -105,8 +107,7 @@ def test_what_another_platform_knows_of_its_services_is_asked_for_and_remembered
     class Elsewhere:
         def services(self, context: CallContext) -> list[Service]:
             asked.append(context)
-            given: dict[str, Any] = dict.fromkeys(Service.__dataclass_fields__)
-            return [Service(**{**given, "ref": "web", "tier": 1, "depends_on": ("db",)})]
+            return [make_service("web", Tier.P1, "db")]
 
     monkeypatch.setattr(schedules, "platform", Elsewhere)
     monkeypatch.setattr(schedules, "lent", lambda tenant_id, name: nullcontext(Secret(name, "a-token")))

@@ -9,7 +9,10 @@ import pytest
 from agentops.api.models import WebhookDelivery
 from agentops.kernel.clock import utcnow
 from agentops.tenancy.models import Tenant
+from sre_agent.connectors.moving import found_estate
+from sre_agent.estate.company import company
 from sre_agent.hooks import SENT_AGAIN
+from sre_agent.intake import load_subject
 from sre_agent.models import Alert, Incident
 from tests.factories.monitoring import (
     NEVER,
@@ -297,3 +300,26 @@ def test_what_cannot_be_grouped_leaves_nothing_behind(watcher: Watcher, monkeypa
     assert not Alert.objects.exists()
     assert watcher.tell(told).state == "taken"
     assert Alert.objects.count() == 1
+
+
+HOSTILE = (
+    "1.9.0",
+    "checkout and payments",
+    "<b>checkout</b>",
+    "[checkout](https://attacker.example)",
+    "checkout\nservice: payments",
+    "checkout\x1b[2Kpayments",
+    "\u202echeckout",
+    "checkout " * 1_200,
+)
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_a_hostile_label_names_nothing_in_the_request_of_its_incident(
+    label: str, tenant: Tenant, watcher: Watcher
+) -> None:
+    found_estate(tenant_id=tenant.pk, estate=company(4), now=utcnow(), seconds_a_tick=0)
+    watcher.alerts(alert(began=ago(minutes=3), service=label))
+    subject = load_subject(tenant.pk, Incident.objects.get().ref)
+    assert subject is not None
+    assert (subject.title, subject.text) == ("P1 incident about no known service", "service: not known")
