@@ -3,7 +3,7 @@
 from agentops.registry.phase import Phase
 from agentops.registry.role import RoleSpec, hands_over
 from sre_agent.changes import PLATFORM
-from sre_agent.connectors import SLACK_KEY, is_embedded
+from sre_agent.connectors import CLOUDWATCH_KEY, SLACK_KEY, is_embedded
 from sre_agent.hooks import WEBHOOKS
 from sre_agent.intake import KIND, load_subject, open_subject, owner_of, take_subjects, waiting_subjects
 from sre_agent.playbook import Playbook
@@ -23,6 +23,13 @@ ACT = Phase(
     needs=EVIDENCE,
     words="Nothing is changed before logs, metrics and deploys were read.",
 )
+
+
+def _besides() -> tuple[str, ...]:
+    """Return what is needed outside the tools that have it: people publish, and a platform asks how its services do."""
+    board = () if is_embedded("SRE_BOARD") else (SLACK_KEY,)
+    asked = not is_embedded("SRE_PLATFORM") and not is_embedded("SRE_OBSERVATORY")
+    return (*board, CLOUDWATCH_KEY) if asked else board
 
 
 ROLE = RoleSpec(
@@ -51,8 +58,7 @@ ROLE = RoleSpec(
     intents=INTENTS,
     webhooks=WEBHOOKS,
     schedules=SCHEDULES,
-    # People publish, and no tool does.
-    credentials=() if is_embedded("SRE_BOARD") else (SLACK_KEY,),
+    credentials=_besides(),
     rules=RULES,
     screens=SCREENS,
     scenarios=SCENARIOS,

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agentops.registry.tool import CallContext
+from sre_agent.connectors.lent_observatory import LentObservatory
 from sre_agent.connectors.port import Board, Desk, Observatory, Pager, Platform
 
 EMBEDDED = "embedded"
@@ -45,8 +46,15 @@ _PRESENT = "sre_agent.connectors.clock.present"
 
 
 def platform() -> Platform:
-    """Return where services run, as ``SRE_PLATFORM`` says."""
-    return cast("Platform", _made(chosen("SRE_PLATFORM")))
+    """Return where services run, as ``SRE_PLATFORM`` says.
+
+    A vendor's platform knows replicas, and not how they do: that is the observatory's to tell, when it is a vendor's as
+    well. Figures of the embedded estate are about other services, whatever they are called.
+    """
+    if is_embedded("SRE_PLATFORM"):
+        return cast("Platform", _made(chosen("SRE_PLATFORM")))
+    seen = "" if is_embedded("SRE_OBSERVATORY") else chosen("SRE_OBSERVATORY")
+    return cast("Platform", _observed(chosen("SRE_PLATFORM"), seen))
 
 
 def observatory() -> Observatory:
@@ -89,3 +97,8 @@ def present(context: CallContext) -> datetime:
 @cache
 def _made(path: str) -> object:
     return import_string(path)()
+
+
+@cache
+def _observed(path: str, seen: str) -> object:
+    return import_string(path)(LentObservatory(cast("Observatory", _made(seen)), CLOUDWATCH_KEY) if seen else None)

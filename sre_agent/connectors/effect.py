@@ -37,7 +37,7 @@ class Sound:
     """What must hold of one service; None where anything will do.
 
     At most ``errors_pm`` of its requests fail, ``latency_ms`` and ``disk_pm`` are not exceeded, ``ready`` replicas take
-    requests, its certificate is good until ``certificate_until``.
+    requests, its certificate is good until ``certificate_until``. What nobody knows does not hold.
     """
 
     service_ref: str
@@ -64,18 +64,32 @@ class Sound:
             yield f"{service.ready} of {self.ready} replicas of {service.ref} take requests."
         if self.certificate_until is not None and not _is_good(service.certificate_ends, self.certificate_until):
             yield f"The certificate of {service.ref} ends before {self.certificate_until:%Y-%m-%d %H:%M} UTC."
-        limits = (self.errors_pm, self.latency_ms, self.disk_pm)
-        figures = service.figures
+        yield from self._figure_problems(service)
+
+    def _figure_problems(self, service: Service) -> Iterator[str]:
+        ref, figures = service.ref, service.figures
+        errors, latency, disk = self.errors_pm, self.latency_ms, self.disk_pm
         if figures is None:
-            if any(limit is not None for limit in limits):
-                yield f"There are no figures of {service.ref}."
+            if (errors, latency, disk) != (None, None, None):
+                yield f"There are no figures of {ref}."
             return
-        if self.errors_pm is not None and figures.errors_pm > self.errors_pm:
-            yield f"{share(figures.errors_pm)} of requests of {service.ref} fail, more than {share(self.errors_pm)}."
-        if self.latency_ms is not None and figures.latency_ms > self.latency_ms:
-            yield f"Requests of {service.ref} take {figures.latency_ms} ms, more than {self.latency_ms} ms."
-        if self.disk_pm is not None and figures.disk_pm > self.disk_pm:
-            yield f"The disk of {service.ref} is {share(figures.disk_pm)} full, more than {share(self.disk_pm)}."
+        if errors is not None and not 0 <= figures.errors_pm <= errors:
+            yield _said(figures.errors_pm, f"how many requests of {ref} fail") or (
+                f"{share(figures.errors_pm)} of requests of {ref} fail, more than {share(errors)}."
+            )
+        if latency is not None and not 0 <= figures.latency_ms <= latency:
+            yield _said(figures.latency_ms, f"how long requests of {ref} take") or (
+                f"Requests of {ref} take {figures.latency_ms} ms, more than {latency} ms."
+            )
+        if disk is not None and not 0 <= figures.disk_pm <= disk:
+            yield _said(figures.disk_pm, f"how full the disk of {ref} is") or (
+                f"The disk of {ref} is {share(figures.disk_pm)} full, more than {share(disk)}."
+            )
+
+
+def _said(figure: int, what: str) -> str:
+    """Return that nobody knows a figure, empty when somebody does."""
+    return f"Nobody knows {what}." if figure < 0 else ""
 
 
 def _is_good(ends: datetime | None, until: datetime) -> bool:

@@ -21,7 +21,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Figures:
-    """How a service did lately: the medians of its last samples. ``requests`` are a second's."""
+    """How a service did lately: medians of its last samples. ``requests`` are a second's; -1 is what nobody knows."""
 
     requests: int
     errors_pm: int

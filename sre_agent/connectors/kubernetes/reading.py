@@ -1,7 +1,7 @@
 """A cluster's services and nodes at one moment, with the objects that they were read from."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from statistics import median
@@ -12,6 +12,7 @@ from sre_agent.connectors.effect import Snapshot, conflict
 from sre_agent.connectors.kubernetes import objects
 from sre_agent.connectors.kubernetes.door import Cluster
 from sre_agent.connectors.kubernetes.mapping import (
+    UNKNOWN,
     Revision,
     dependants_of,
     is_cordoned,
@@ -39,6 +40,7 @@ class Sight:
     cluster: Cluster
     context: CallContext
     observatory: Observatory | None
+    _silent: list[ToolFailure] = field(default_factory=list)
 
     @cached_property
     def deployments(self) -> dict[str, Obj]:
@@ -81,7 +83,8 @@ class Sight:
     def service(self, ref: str, *, surely: bool) -> Service | None:
         """Return one service, None when there is none.
 
-        ``surely``: figures that the observatory cannot give now are a ToolFailure, and not merely unknown.
+        ``surely``: figures that the observatory cannot give now are a ToolFailure, and not merely unknown. Otherwise an
+        observatory that does not answer is not asked about the next service, so that a look waits for it once.
         """
         deployment = self.deployments.get(ref)
         if deployment is None:
@@ -150,21 +153,30 @@ class Sight:
         return node_from(machine, self.cluster.place, runs)
 
     def _figures(self, ref: str, surely: bool) -> Figures | None:
-        if self.observatory is None:
+        if self.observatory is None or (self._silent and not surely):
             return None
         # What the cluster's credential opens is not the observatory's business.
         context = replace(self.context, secret=None)
         try:
             points = self.observatory.metrics(context, ref, self.context.now - LATELY, points=POINTS)
         except ToolFailure as failure:
-            if surely and failure.kind is not FailureKind.NOT_FOUND:
+            if failure.kind is FailureKind.NOT_FOUND:
+                return None
+            if surely:
                 raise
+            if failure.kind is not FailureKind.VALIDATION:
+                self._silent.append(failure)
             return None
         return figures_from([{name: getattr(each, name) for name in _FIGURES} for each in points[-LATEST:]])
 
 
 def figures_from(points: Sequence[dict[str, int]]) -> Figures | None:
-    """Return the medians of some points, None of none."""
+    """Return the medians of some points, None of none. What a point does not know (UNKNOWN) is no figure of it."""
     if not points:
         return None
-    return Figures(**{name: int(median(each[name] for each in points)) for name in _FIGURES})
+    return Figures(**{name: _median(each[name] for each in points) for name in _FIGURES})
+
+
+def _median(values: Iterable[int]) -> int:
+    known = [value for value in values if value >= 0]
+    return int(median(known)) if known else UNKNOWN

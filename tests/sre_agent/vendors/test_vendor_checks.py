@@ -9,7 +9,7 @@ import pytest
 
 from sre_agent import role
 from sre_agent.checks import vendors_can_be_used
-from sre_agent.connectors import SLACK_KEY
+from sre_agent.connectors import CLOUDWATCH_KEY, SLACK_KEY
 
 
 def found() -> list[str | None]:
@@ -54,6 +54,14 @@ def at_slack(settings: Any) -> Iterator[None]:
 
 def test_tenants_consent_to_slack_where_it_is_used(at_slack: None) -> None:
     assert role.ROLE.credentials == (SLACK_KEY,)
+
+
+def test_tenants_consent_to_what_a_platform_elsewhere_asks_how_its_services_do(settings: Any) -> None:
+    # Not reloaded, as a role of another platform has other tools: what the role is made with is asked.
+    settings.SRE_PLATFORM = "kubernetes"
+    assert role._besides() == ()
+    settings.SRE_OBSERVATORY = "cloudwatch"
+    assert role._besides() == (CLOUDWATCH_KEY,)
 
 
 def test_nobody_consents_to_slack_where_it_is_not_used() -> None:
