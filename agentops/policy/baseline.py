@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agentops.policy.flow import ROWS
 from agentops.policy.rules import Condition, Effect, Rule
+from agentops.policy.vocabulary import VOCABULARY
 from agentops.registry.tool import Dial
 
 VERSION = "base-4"
@@ -81,13 +82,17 @@ class Limit:
 
 
 def threshold_rules(tool: str, rows: Iterable[Limit]) -> tuple[Rule, ...]:
-    """Return the rules that a grant's thresholds stand for. A limit on money applies in its currency only."""
+    """Return the rules that a grant's thresholds stand for.
+
+    A limit on money applies in its currency only. A measure that nobody knows is beyond its limit, as it is for a rule.
+    """
     rules = []
     for number, row in enumerate(rows, start=1):
         guard: tuple[Condition, ...] = ()
         if row.fact.startswith("money."):
             guard = (_is("money.present", True), _is("money.currency", row.currency))
-        limit = Condition(row.fact, row.op, row.value)
+        unknown = VOCABULARY[row.fact].unknown if row.fact.startswith("measures.") and row.fact in VOCABULARY else None
+        limit = Condition(row.fact, row.op, row.value, unknown)
         rules.append(Rule(f"threshold.{tool}.{number}", Effect(row.effect), row.words, (*guard, limit)))
     return tuple(rules)
 

@@ -42,18 +42,24 @@ def plan_book(snapshot: Snapshot, write: RunBook) -> Effect:
     if write.book == "restore_logs" and not service.archived_pm:
         raise conflict(f"No logs of {service.ref} were archived.", "runbook")
     command = Command(service.place, argv=("runbook", write.book, f"--service={service.ref}"))
-    away, words = (FULL_PM, ", and it stops serving") if _stops(snapshot, service, write.book) else (0, "")
-    said = f"Run {write.book} on {service.ref}: it {BOOKS[write.book]}{words}"
+    stops = _stopping(snapshot, service, write.book)
+    away = FULL_PM if stops else 0
+    said = f"Run {write.book} on {service.ref}: it {BOOKS[write.book]}{stops}"
     gate = Gate(settled_s(0), (_sound(snapshot, service, write.book),))
     changes = _changes(service, write.book)
     return planned(snapshot, service, said, away, (command,), gate, {"runbook": write.book}, *changes)
 
 
-def _stops(snapshot: Snapshot, service: Service, book: str) -> bool:
+def _stopping(snapshot: Snapshot, service: Service, book: str) -> str:
+    """Return in words that the service would stop, or that nobody knows whether, which counts as much; else empty."""
     if book == "restore_logs":
-        return service.figures is not None and service.figures.disk_pm + service.archived_pm >= FULL_PM
+        figures = service.figures
+        if figures is None or figures.disk_pm < 0:
+            return ", and nobody knows whether there is room for them"
+        return ", and it stops serving" if figures.disk_pm + service.archived_pm >= FULL_PM else ""
     before = service.certificate_before
-    return book == "reinstall_certificate" and before is not None and before <= snapshot.now
+    ended = book == "reinstall_certificate" and before is not None and before <= snapshot.now
+    return ", and it stops serving" if ended else ""
 
 
 def _sound(snapshot: Snapshot, service: Service, book: str) -> Sound:

@@ -136,3 +136,9 @@ def test_narrowing_keeps_what_an_earlier_condition_decides() -> None:
     broken = Rule("broken", Effect.ALLOW, "x", (Condition("money.none", "=", 1), Condition("tool.write", "=", False)))
     given = facts()
     assert decide(given, narrow((broken,), {"tool": given["tool"]})) == decide(given, (broken,))
+
+
+@pytest.mark.parametrize(("share", "fires"), [(20, False), (26, True), (-1, True)])
+def test_a_measure_that_nobody_knows_is_beyond_the_limit_of_a_grant(share: int, fires: bool) -> None:
+    [rule] = threshold_rules("pay", [Limit("measures.capacity_share_pct", ">", 25, "", "ask", "Too much.")])
+    assert rule.fires({"measures": {"capacity_share_pct": share}}) is fires

@@ -1,5 +1,6 @@
 """The role through the door that workers use: what runs, what asks how many people, and what is never let through."""
 
+import json
 from typing import Any
 
 import pytest
@@ -82,6 +83,43 @@ def test_more_than_a_quarter_of_a_capacity_asks(site: Site) -> None:
     restart = write("restart_service", site, "mailer")
     session = site.work(site.incident("mailer", priority=3), *reads("mailer"), restart)
     assert asked(session) == [("restart_service", 1, ["tenant.sre-capacity", "threshold.restart_service.1"])]
+
+
+def test_a_share_of_a_capacity_whose_load_nobody_knows_asks(site: Site) -> None:
+    models.Sample.objects.filter(tenant=site.tenant).delete()
+    restart = write("restart_service", site, "storefront")
+    session = site.work(site.incident("storefront", priority=3), *reads("storefront"), restart)
+    known = ["tenant.sre-urgent"]
+    assert asked(session) == [("restart_service", 1, ["tenant.sre-capacity", *known, "threshold.restart_service.1"])]
+    [request] = ApprovalRequest.objects.all()
+    assert "not known: there are no figures" in json.dumps(request.preview)
+
+
+def test_a_quarter_of_a_capacity_whose_load_is_known_asks_for_no_limit(site: Site) -> None:
+    restart = write("restart_service", site, "storefront")
+    session = site.work(site.incident("storefront", priority=3), *reads("storefront"), restart)
+    assert asked(session) == [("restart_service", 1, ["tenant.sre-urgent"])]
+
+
+def test_a_second_change_whose_share_nobody_knows_is_forbidden_unless_it_takes_nothing_away(site: Site) -> None:
+    service = "recommendations"
+    models.Sample.objects.filter(tenant=site.tenant).delete()
+    restart = write("restart_service", site, service)
+    site.approve(site.work(site.incident(service, priority=3), *reads(service), restart))
+    models.Claim.objects.update(until=site.now)
+    models.Sample.objects.filter(tenant=site.tenant).delete()
+    again = site.work(
+        site.incident(service, ref="INC-2", priority=3), *reads(service), write("stop_service", site, service)
+    )
+    [(tool, status, words)] = told(again)
+    assert (tool, status, "less than 30 minutes ago" in words) == ("stop_service", "refused", True)
+    more = site.work(
+        site.incident(service, ref="INC-3", priority=3),
+        *reads(service),
+        write("scale_service", site, service, replicas=4),
+    )
+    assert "tenant.sre-too-soon" not in [rule for _, _, rules in asked(more) for rule in rules]
+    assert [tool for tool, _, _ in asked(more)] == ["scale_service"]
 
 
 @pytest.mark.parametrize("priority", [0, 1])
