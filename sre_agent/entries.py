@@ -29,6 +29,11 @@ class Entry:
     undo: str = ""
     sound: bool = False
 
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What was run, line by line."""
+        return tuple(line for line in self.command.splitlines() if line.strip())
+
 
 @dataclass(frozen=True)
 class Figures:

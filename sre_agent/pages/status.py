@@ -58,11 +58,13 @@ class StatusPage:
 
     @property
     def word(self) -> Status:
-        """How it is on the whole: the gravest of the services."""
+        """How it is on the whole: the gravest of the services. That all is well, somebody has to know."""
         kinds = {row.status.kind for row in self.rows}
         if "stop" in kinds:
             return Status("stop", "something fails")
-        return Status("notice", "something is not as it should be") if "notice" in kinds else Status("ok", "all well")
+        if "notice" in kinds:
+            return Status("notice", "something is not as it should be")
+        return Status("ok", "all well") if "ok" in kinds else Status("gone", "nothing is known")
 
 
 def status_page(tenant: Tenant, now: datetime) -> StatusPage:
@@ -97,8 +99,8 @@ def _row(service: Service, troubled: Mapping[str, Incident]) -> Row:
         ref=service.ref,
         tier=int(service.tier),
         status=_status(service, figures),
-        errors=share(figures.errors_pm) if figures else NOTHING,
-        latency=f"{figures.latency_ms} ms" if figures else NOTHING,
+        errors=share(figures.errors_pm) if figures and figures.errors_pm >= 0 else NOTHING,
+        latency=f"{figures.latency_ms} ms" if figures and figures.latency_ms >= 0 else NOTHING,
         replicas=f"{service.ready} of {service.desired}",
         release=service.release.version if service.releases else NOTHING,
         incident=troubled.get(service.ref),
@@ -110,12 +112,12 @@ def _status(service: Service, figures: Figures | None) -> Status:
         return Status("stop", "down")
     if not service.desired:
         return Status("gone", "stopped")
-    if figures is None:
-        return Status("gone", "no figures")
-    if figures.errors_pm > SOUND_ERRORS_PM:
+    if figures and figures.errors_pm > SOUND_ERRORS_PM:
         return Status("stop", "fails")
-    if figures.latency_ms > SOUND_LATENCY_MS:
+    if figures and figures.latency_ms > SOUND_LATENCY_MS:
         return Status("notice", "slow")
     if service.rolling or service.ready < service.desired:
         return Status("notice", "being rolled out")
+    if figures is None or min(figures.errors_pm, figures.latency_ms) < 0:
+        return Status("gone", "no figures")
     return Status("ok", "well")

@@ -1,6 +1,8 @@
 """The pages of incidents: what is read, by whom, and what people publish, throw away and acknowledge."""
 
-from datetime import timedelta
+import html
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,12 +13,17 @@ from django.utils import timezone
 
 from agentops.ledger.models import LedgerEvent
 from agentops.tenancy.models import Role, Tenant
+from sre_agent import timeline
 from sre_agent.connectors.moving import found_estate, move
+from sre_agent.connectors.records import Figures
 from sre_agent.estate.company import company, trouble
 from sre_agent.estate.values import Trouble
 from sre_agent.models import Incident, Note, Page, StatusUpdate
+from sre_agent.pages.status import _row
+from tests.factories.observatory import WELL
 from tests.factories.reading import read, reader_of, words_of
-from tests.factories.sre import HOUR, make_alert, make_freeze, make_incident, make_shift, make_tenant
+from tests.factories.sre import HOUR, make_alert, make_freeze, make_incident, make_service, make_shift, make_tenant
+from tests.sre_agent.test_timeline import ROLL_BACK, Record, call
 
 pytestmark = pytest.mark.django_db
 
@@ -214,6 +221,72 @@ def test_status_shows_services_freezes_and_who_is_on_call(tenant: Tenant) -> Non
         assert told in words
     assert "erik" not in words
     assert "Last year" not in words
+
+
+def test_status_does_not_say_that_all_is_well_when_nobody_knows(tenant: Tenant) -> None:
+    found_estate(tenant_id=tenant.pk, estate=company(7), now=timezone.now(), seconds_a_tick=0)
+    reader = reader_of(tenant)
+    words = read(reader, STATUS)
+    assert "nothing is known" in words
+    assert "no figures" in words
+    assert "all well" not in words
+
+    move(tenant.pk, 60, timezone.now())
+    words = read(reader, STATUS)
+    assert "all well" in words
+    assert "nothing is known" not in words
+
+
+@pytest.mark.parametrize(
+    ("fields", "word", "shown"),
+    [
+        ({}, ("ok", "well"), ("0.2 %", "120 ms")),
+        ({"errors_pm": -1}, ("gone", "no figures"), ("–", "120 ms")),
+        ({"latency_ms": -1}, ("gone", "no figures"), ("0.2 %", "–")),
+        ({"latency_ms": -1, "errors_pm": 400}, ("stop", "fails"), ("40 %", "–")),
+    ],
+)
+def test_a_figure_that_nobody_knows_is_no_good_one(
+    fields: dict[str, int], word: tuple[str, str], shown: tuple[str, str]
+) -> None:
+    row = _row(make_service("web", figures=Figures(**{**WELL, **fields})), {})
+    assert ((row.status.kind, row.status.word), (row.errors, row.latency)) == (word, shown)
+
+
+def test_the_timeline_says_line_by_line_what_ran_and_who_allowed_it_under_its_day(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tenant.timezone = "Asia/Tokyo"
+    tenant.save()
+    make_incident(tenant)
+    noon = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
+    # Midnight in Tokyo lies between the last two.
+    moments = [noon, noon + timedelta(hours=11, minutes=59), noon + timedelta(hours=12, minutes=1)]
+    calls = [
+        call("roll_back", moments[0], preview=ROLL_BACK, approvers=("user:alice", f"user:{HOSTILE}")),
+        call("verify_change", moments[1], arguments={"target": "service:checkout"}),
+        call("scale_service", moments[2], arguments={"service": "checkout"}),
+    ]
+    monkeypatch.setattr(timeline, "call_record", lambda: Record(calls))
+    page = reader_of(tenant).get("/sre/incidents/INC-1/").content.decode()
+    table = page[page.index('id="timeline"') :]
+
+    lines = re.findall(r'<span class="sub mono"><bdi>(.*?)</bdi></span>', table)
+    assert [html.unescape(line) for line in lines[:5]] == [
+        "# embedded/shop",
+        "kubectl -n shop rollout undo 'deploy/check out'",
+        "# embedded/shop",
+        "PATCH /apis/apps/v1/x",
+        '{"spec": {}}',
+    ]
+    assert table.count("allowed by <bdi>user:alice</bdi>, <bdi>user:") == table.count("allowed by") == 1
+    assert "<script>" not in table
+    assert re.findall(r'<tr class="day">.*?<time datetime="(.*?)">(.*?)</time>', table) == [
+        ("2026-03-02", "Monday 2 March 2026"),
+        ("2026-03-03", "Tuesday 3 March 2026"),
+    ]
+    marks = ("Monday 2 March", "Roll checkout back", "Tuesday 3 March", "scale_service (done)")
+    assert sorted(marks, key=table.index) == list(marks)
 
 
 def test_status_without_an_estate_says_so(tenant: Tenant) -> None:
