@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core import checks
 
-from sre_agent.checks import systems_can_be_used, vendors_can_be_used
+from sre_agent.checks import cluster_can_be_used, systems_can_be_used, vendors_can_be_used
 
 
 class SreAgentConfig(AppConfig):
@@ -18,3 +18,4 @@ class SreAgentConfig(AppConfig):
         """Register the app's checks."""
         checks.register(systems_can_be_used)
         checks.register(vendors_can_be_used)
+        checks.register(cluster_can_be_used)

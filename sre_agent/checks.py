@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.utils.module_loading import import_string
 
-from sre_agent.connectors import IMPLEMENTATIONS, chosen, is_embedded
+from sre_agent.connectors import IMPLEMENTATIONS, chosen, cluster_settings, is_embedded
 from sre_agent.connectors.vendor_config import read
 from sre_agent.connectors.vendor_door import PAGERDUTY_HOSTS, SLACK_HOSTS, is_safe
 from sre_agent.connectors.vendor_schema import BadVendors
@@ -42,3 +42,10 @@ def vendors_can_be_used(**_: Any) -> list[CheckMessage]:
             words = f"{address} is no https address of the vendor."
             found.append(Error(words, hint="Correct it, or name its host in SRE_VENDOR_HOSTS.", id="sre.E004"))
     return found
+
+
+def cluster_can_be_used(**_: Any) -> list[CheckMessage]:
+    """sre.E005: settings of Kubernetes that cannot be used."""
+    if is_embedded("SRE_PLATFORM"):
+        return []
+    return [Error(words, hint="See docs/kubernetes.md.", id="sre.E005") for words in cluster_settings.problems()]

@@ -5,18 +5,18 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 from kubernetes.client import ApiClient, Configuration
 
 from agentops.kernel.errors import FailureKind
 from agentops.net.http import NotReached, Reply, exchange
 from agentops.registry.secret import Secret
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
+from sre_agent.connectors import cluster_settings
 from sre_agent.connectors.kubernetes.errors import failure_of, lost, write_failure_of, write_lost
 from sre_agent.connectors.kubernetes.objects import Obj, items, part, text, uid_of
 from sre_agent.connectors.kubernetes.requests import Request
@@ -29,7 +29,6 @@ MANAGER = "agentops"
 SAME_FOR_S = 60.0
 _IDENTITY = "/api/v1/namespaces/kube-system"
 _VERBS = {"GET": "get", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _known: dict[tuple[str, str], float] = {}
 
 
@@ -127,32 +126,27 @@ def opened(secret: Secret | None) -> Cluster:
     token = "" if secret is None else secret.reveal().strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise ToolFailure(FailureKind.AUTH, "There is no token for Kubernetes.")
+    host, trusted = _settled()
     configuration = Configuration()
-    configuration.host = address()
+    configuration.host = host
     configuration.api_key = {"authorization": f"Bearer {token}"}
     client = ApiClient(configuration)
     # The client's own transport follows redirects, tries again by itself and reads answers of any size.
-    client.request = partial(_carried, certificates(str(settings.KUBERNETES_CA_FILE)))
+    client.request = partial(_carried, trusted)
     cluster = Cluster(client, str(settings.KUBERNETES_CONTEXT), tuple(settings.KUBERNETES_NAMESPACES))
     cluster.require_same()
     return cluster
 
 
-def address() -> str:
-    """Return where the cluster's API is. Raises ImproperlyConfigured for anything but https, or this machine."""
-    url = str(settings.KUBERNETES_URL).rstrip("/")
-    parts = urlsplit(url)
-    if not (parts.scheme == "https" and parts.hostname) and not (
-        parts.scheme == "http" and parts.hostname in _LOOPBACK
-    ):
-        raise ImproperlyConfigured("KUBERNETES_URL is an https address, or one of this machine.")
-    return url
-
-
-@cache
-def certificates(path: str) -> ssl.SSLContext | None:
-    """Return what the cluster's certificate is verified with, None for what every server's is."""
-    return ssl.create_default_context(cafile=path) if path else None
+def _settled() -> tuple[str, ssl.SSLContext | None]:
+    """Return where the cluster is, and what its certificate is verified with. Raises ToolFailure."""
+    host = cluster_settings.address()
+    try:
+        if host:
+            return host, cluster_settings.certificates(str(settings.KUBERNETES_CA_FILE))
+    except OSError:
+        pass
+    raise ToolFailure(FailureKind.VALIDATION, "The settings of Kubernetes cannot be used: see manage.py check.")
 
 
 def _carried(
