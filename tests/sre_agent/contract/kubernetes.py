@@ -7,6 +7,7 @@ from typing import Any
 from agentops.registry.secret import Secret
 from sre_agent.connectors.kubernetes import KubernetesPlatform, door
 from tests.factories.fake_kubernetes import TOKEN, FakeKubernetes, fake_kubernetes
+from tests.factories.observatory import FakeObservatory
 from tests.factories.sre import make_incident, make_tenant
 from tests.sre_agent.contract.harness import System
 
@@ -42,7 +43,7 @@ def at_kubernetes(settings: Any) -> Iterator[AtKubernetes]:
         fake.cluster.service("search", 3, "1.9.0", tier="P1")
         fake.cluster.service("storefront", 4, "1.8.0", tier="P1", needs="search")
         fake.cluster.deploy("storefront", "1.9.0", "Smaller pictures")
-        made = AtKubernetes(KubernetesPlatform(), tenant, "storefront", "1.8.0", "node-b")
+        made = AtKubernetes(KubernetesPlatform(FakeObservatory()), tenant, "storefront", "1.8.0", "node-b")
         made.fake = fake
         yield made
         door.forget()

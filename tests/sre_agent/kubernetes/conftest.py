@@ -11,6 +11,7 @@ from agentops.registry.secret import Secret
 from agentops.registry.tool import CallContext
 from sre_agent.connectors.kubernetes import KubernetesPlatform, door, evicting
 from tests.factories.fake_kubernetes import TOKEN, FakeKubernetes, fake_kubernetes
+from tests.factories.observatory import FakeObservatory
 from tests.factories.sre import NOW, make_incident, make_tenant
 
 
@@ -37,7 +38,8 @@ def fake(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKuberne
 
 @pytest.fixture
 def platform() -> KubernetesPlatform:
-    return KubernetesPlatform()
+    """One whose services do well."""
+    return KubernetesPlatform(FakeObservatory())
 
 
 @pytest.fixture

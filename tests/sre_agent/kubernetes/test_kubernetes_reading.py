@@ -9,9 +9,10 @@ import pytest
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import CallContext, ToolFailure
 from sre_agent.connectors.kubernetes import KubernetesPlatform
-from sre_agent.connectors.records import Service
+from sre_agent.connectors.records import Figures, Service
 from sre_agent.tiers import Tier
 from tests.factories.fake_kubernetes import FakeKubernetes
+from tests.factories.observatory import WELL
 
 At = Callable[..., CallContext]
 
@@ -33,7 +34,7 @@ def test_a_deployment_is_a_service(platform: KubernetesPlatform, at: At, fake: F
     ]
     assert {replica.node for replica in found.replicas} <= {"node-a", "node-b"}
     assert sum(replica.ready for replica in found.replicas) == 4
-    assert found.figures is None
+    assert found.figures == Figures(**WELL)
 
 
 def test_a_service_that_does_not_say_its_tier_is_the_most_urgent(
