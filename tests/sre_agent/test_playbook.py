@@ -75,7 +75,8 @@ def test_root_is_where_the_dependencies_are_sound() -> None:
     assert {alert["service"] for alert in world.alerts} == {"ledger-db", "payments", "checkout"}
     world.work()
     (call,) = world.acted
-    assert (call.tool, call.arguments["service"], call.arguments["runbook"]) == (  # type: ignore[index]
+    assert isinstance(call.arguments, dict)
+    assert (call.tool, call.arguments["service"], call.arguments["runbook"]) == (
         "run_runbook",
         "ledger-db",
         "renew_certificate",

@@ -75,7 +75,7 @@ class Workspace:
         self, method: str, json: Obj | None = None, *, params: Obj | None = None, writes: bool = False
     ) -> Mapping[str, Any]:
         try:
-            answer = self._client.api_call(method, json=json, params=params)  # type: ignore[arg-type]
+            answer = self._client.api_call(method, json=json, params=params)  # type: ignore[arg-type] # it takes None
         except SlackApiError as error:
             told = error.response.data if isinstance(error.response.data, dict) else {}
             raise failure_of(error.response.status_code, told, error.response.headers, writes=writes) from None

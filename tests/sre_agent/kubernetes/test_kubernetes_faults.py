@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -68,7 +69,7 @@ def test_a_request_that_arrives_after_somebody_has_looked_is_refused(
             raise ConnectionError
         return answer(method, path, query, told, body)
 
-    fake.cluster.api.answer = held  # type: ignore[method-assign, assignment]
+    fake.cluster.api.answer = held  # type: ignore[method-assign, assignment] # of this one fake
     lost(lambda: platform.write(at("k1"), Scale("checkout", 6)))
     assert platform.outcome(at("k1")) is None
 
@@ -218,7 +219,8 @@ def test_a_missing_permission_is_named_and_nothing_is_done(
     }
     for words, write in writes.items():
         for act in (platform.preview, platform.write):
-            failure = refused(lambda act=act, write=write: act(at("k1", token=token), write))  # type: ignore[misc]
+            context = at("k1", token=token)
+            failure = refused(partial(act, context, write))
             assert (failure.kind, str(failure)) == (
                 FailureKind.AUTH,
                 f"Kubernetes refuses: the token may not {words}.",

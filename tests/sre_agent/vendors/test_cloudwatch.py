@@ -232,7 +232,7 @@ def test_a_server_that_never_ends_is_left(shop: Cast, refusing: Loopback) -> Non
     def endless(_: object) -> Answer:
         return Answer(200, {"events": [], "nextToken": f"t{next(count)}"})
 
-    refusing.answer = endless  # type: ignore[method-assign]
+    refusing.answer = endless  # type: ignore[method-assign] # of this one server
     assert lines(shop) == []
     assert len(refusing.calls) == 20
 
