@@ -30,12 +30,12 @@ def is_safe(url: str, hosts: tuple[str, ...]) -> bool:
     """
     try:
         address = urlsplit(url)
-        host = (address.hostname or "").lower()
+        host, port = (address.hostname or "").lower(), address.port
     except ValueError:
         return False
     if host in _LOOPBACK:
         return address.scheme in ("http", "https") and settings.TOOL_ENVIRONMENT != "production"
-    if address.scheme != "https" or address.username is not None or address.port not in (None, 443):
+    if address.scheme != "https" or address.username is not None or port not in (None, 443):
         return False
     return any(_is_of(host, each) for each in (*hosts, *settings.SRE_VENDOR_HOSTS))
 

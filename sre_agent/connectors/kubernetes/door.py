@@ -45,21 +45,23 @@ class Cluster:
         reply = self._read(path, {})
         if reply.status == 404:
             return None
-        return _answer(reply, "get", resource)
+        return self._answer(reply, "get", resource)
 
     def listed(self, path: str, resource: str, **query: str) -> list[Obj]:
         """Return the objects of a list, page by page. Raises ToolFailure, also when they are more than MOST_OBJECTS."""
         found: list[Obj] = []
         more = ""
-        while True:
+        # A page may be empty though more of them follow, so that objects alone are no bound.
+        for _ in range(1 + 4 * MOST_OBJECTS // PAGE):
             asked = {**query, "limit": str(PAGE), **({"continue": more} if more else {})}
-            page = _answer(self._read(path, asked), "list", resource)
+            page = self._answer(self._read(path, asked), "list", resource)
             found += items(page, "items")
             more = part(page, "metadata", "continue") or ""
             if not isinstance(more, str) or not more:
                 return found
             if len(found) >= MOST_OBJECTS:
-                raise ToolFailure(FailureKind.UNAVAILABLE, f"There are more than {MOST_OBJECTS} {resource}.")
+                break
+        raise ToolFailure(FailureKind.UNAVAILABLE, f"There are more than {MOST_OBJECTS} {resource}.")
 
     def send(self, request: Request) -> Obj:
         """Send a request that changes something and return the answer. Raises ToolFailure or OutcomeUnknown."""
@@ -69,7 +71,7 @@ class Cluster:
         except NotReached as cause:
             raise write_lost(cause) from None
         if not 200 <= reply.status < 300:
-            raise write_failure_of(reply, verb, request.resource, text(_json(reply), "message", most=1_000))
+            raise write_failure_of(reply, verb, request.resource, self._words(_json(reply)))
         answer = _json(reply)
         if answer is None:
             raise OutcomeUnknown("Kubernetes gave an answer that cannot be read.")
@@ -83,7 +85,7 @@ class Cluster:
             reply = self._call(replace(request, body=body), {"dryRun": "All", **_manager(request)})
         except NotReached as cause:
             raise lost(cause) from None
-        return _answer(reply, _VERBS[request.method], request.resource)
+        return self._answer(reply, _VERBS[request.method], request.resource)
 
     def require_same(self) -> None:
         """Require that this is the cluster that the settings name, known for a minute. Raises ToolFailure AUTH."""
@@ -96,6 +98,23 @@ class Cluster:
                 FailureKind.AUTH, f"The address of {self.place} leads to another cluster than the one that is meant."
             )
         _known[known] = time.monotonic() + SAME_FOR_S
+
+    def _answer(self, reply: Reply, verb: str, resource: str) -> Obj:
+        answer = _json(reply)
+        if not 200 <= reply.status < 300:
+            raise failure_of(reply, verb, resource, self._words(answer))
+        if answer is None:
+            raise ToolFailure(FailureKind.UNAVAILABLE, "Kubernetes gave an answer that cannot be read.")
+        return answer
+
+    def _words(self, answer: Obj | None) -> str:
+        """Return what the server says, without the token: whatever stands before a cluster may repeat a request.
+
+        It is taken out before anything is cut, as a part of it would not be found. Not every reader's words are
+        scrubbed: pages and work by the calendar borrow the token themselves.
+        """
+        token = str(self.client.configuration.api_key["authorization"]).removeprefix("Bearer ")
+        return text(answer, "message", most=MOST_BYTES).replace(token, "…")[:1_000]
 
     def _read(self, path: str, query: Mapping[str, str]) -> Reply:
         try:
@@ -169,15 +188,6 @@ def _carried(
 
 def _manager(request: Request) -> dict[str, str]:
     return {} if request.method == "DELETE" else {"fieldManager": MANAGER}
-
-
-def _answer(reply: Reply, verb: str, resource: str) -> Obj:
-    answer = _json(reply)
-    if not 200 <= reply.status < 300:
-        raise failure_of(reply, verb, resource, text(answer, "message", most=1_000))
-    if answer is None:
-        raise ToolFailure(FailureKind.UNAVAILABLE, "Kubernetes gave an answer that cannot be read.")
-    return answer
 
 
 def _json(reply: Reply) -> Obj | None:

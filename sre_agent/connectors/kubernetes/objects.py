@@ -65,9 +65,9 @@ def moment(obj: Any, *path: str) -> datetime | None:
     """Return the moment that lies at a path, in UTC; None for anything else."""
     try:
         found = datetime.fromisoformat(text(obj, *path))
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         return None
-    return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def name_of(obj: Obj) -> str:

@@ -31,7 +31,7 @@ def on_call_of(entries: Iterable[Obj], now: datetime) -> dict[str, OnCall]:
     found: dict[str, OnCall] = {}
     for entry in sorted(entries, key=_order):
         user, level = entry.get("user"), entry.get("escalation_level")
-        ends = _moment(entry.get("end")) or now + ALWAYS
+        ends = moment_of(entry.get("end")) or now + ALWAYS
         if level in LEVELS and isinstance(user, dict) and isinstance(user.get("id"), str) and ends > now:
             found.setdefault(user["id"], OnCall(person_of(user), contact_of(user), int(level), ends))
     return found
@@ -82,10 +82,10 @@ def first_called(entries: Iterable[Obj]) -> str:
     return ""
 
 
-def _moment(told: object) -> datetime | None:
-    if not isinstance(told, str):
-        return None
+def moment_of(told: object) -> datetime | None:
+    """Return a moment with its zone, in UTC; None for anything else."""
     try:
-        return datetime.fromisoformat(told).astimezone(UTC)
-    except ValueError:
+        found = datetime.fromisoformat(told) if isinstance(told, str) else None
+        return None if found is None or found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None

@@ -6,7 +6,7 @@ from the call's idempotency key: a second one with that key is refused there, an
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -24,6 +24,7 @@ from sre_agent.connectors.pagerduty.objects import (
     contact_of,
     first_called,
     incident_key,
+    moment_of,
     on_call_of,
     person_of,
     withdrawing,
@@ -182,7 +183,7 @@ def _recovered(account: Account, desk: Desk, found: Obj) -> DeskEffect:
     user = account.one(f"users/{user_id}", "user") if (user_id := first_called(log)) else None
     person, contact = (person_of(user), contact_of(user)) if user is not None else ("somebody on call", "")
     words = str(found.get("title") or "").partition("): ")[2] or str(found.get("title") or "")
-    at = datetime.fromisoformat(str(found.get("created_at"))).astimezone(UTC) if found.get("created_at") else desk.now
+    at = moment_of(found.get("created_at")) or desk.now
     ref = desk.new_ref("PG")
     made = {
         "ref": ref,

@@ -54,7 +54,8 @@ class Workspace:
 
     def _listed(self, method: str, most: int, **asked: str) -> Iterator[Obj]:
         cursor, count = "", 0
-        while True:
+        # A page may be empty though more of them follow, so that messages alone are no bound.
+        for _ in range(1 + 2 * most // PAGE):
             further = {"cursor": cursor} if cursor else {}
             told = {**asked, **further, "limit": str(PAGE), "include_all_metadata": "true"}
             answer = self._asked(method, params=told)
@@ -67,9 +68,10 @@ class Workspace:
             if not following or following == cursor:
                 return
             if count >= most:
-                words = "There are too many messages in the channel to make sure that this one is not there yet."
-                raise ToolFailure(FailureKind.CONFLICT, words)
+                break
             cursor = str(following)
+        words = "There are too many messages in the channel to make sure that this one is not there yet."
+        raise ToolFailure(FailureKind.CONFLICT, words)
 
     def _asked(
         self, method: str, json: Obj | None = None, *, params: Obj | None = None, writes: bool = False

@@ -9,9 +9,11 @@ import pytest
 from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import CallContext, ToolFailure
 from sre_agent.connectors.kubernetes import KubernetesPlatform
+from sre_agent.connectors.port import Stop
 from sre_agent.connectors.records import Figures, Service
 from sre_agent.tiers import Tier
 from tests.factories.fake_kubernetes import FakeKubernetes
+from tests.factories.fake_kubernetes.errors import Answer
 from tests.factories.observatory import WELL
 
 At = Callable[..., CallContext]
@@ -109,6 +111,50 @@ def test_long_lists_are_read_to_their_end(
     with pytest.raises(ToolFailure) as failure:
         platform.services(at())
     assert failure.value.kind is FailureKind.UNAVAILABLE
+
+
+def test_a_list_whose_pages_are_empty_and_never_end_is_left(
+    platform: KubernetesPlatform, at: At, fake: FakeKubernetes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer, asked = fake.cluster.api.answer, []
+
+    def endless(method: str, path: str, query: dict[str, str], told: dict[str, str], body: object) -> Answer:
+        if not path.endswith("/deployments"):
+            return answer(method, path, query, told, body)
+        asked.append(path)
+        return Answer(200, {"items": [], "metadata": {"continue": f"c{len(asked)}"}})
+
+    monkeypatch.setattr(fake.cluster.api, "answer", endless)
+    with pytest.raises(ToolFailure) as failure:
+        platform.services(at())
+    assert (failure.value.kind, len(asked)) == (FailureKind.UNAVAILABLE, 81)
+
+
+@pytest.mark.parametrize("before", ["", "x" * 290, "x" * 900])
+def test_what_a_server_repeats_of_the_token_is_not_said(
+    platform: KubernetesPlatform, at: At, fake: FakeKubernetes, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    token = "ey" + "TokenOfTheCluster" * 60
+    words = f"{before} bad request: Authorization: Bearer {token}"
+    monkeypatch.setattr(fake.cluster.api, "answer", lambda *_: Answer(400, {"message": words}))
+    for act in (
+        lambda: platform.services(at(token=token)),
+        lambda: platform.write(at("k1", token=token), Stop("search")),
+    ):
+        with pytest.raises(ToolFailure) as failure:
+            act()
+        assert "eyTok" not in failure.value.in_full
+        assert "TokenOf" not in failure.value.in_full
+
+
+@pytest.mark.parametrize("said", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "soon", ""])
+def test_a_moment_that_is_none_is_not_known(
+    platform: KubernetesPlatform, at: At, fake: FakeKubernetes, said: str
+) -> None:
+    made = fake.cluster.deployment("checkout")
+    made["metadata"]["annotations"]["agentops.dev/certificate-ends"] = said
+    fake.cluster.store.put("deployments", made)
+    assert service(platform, at()).certificate_ends is None
 
 
 def test_two_deployments_of_one_name_are_no_service(platform: KubernetesPlatform, at: At, fake: FakeKubernetes) -> None:

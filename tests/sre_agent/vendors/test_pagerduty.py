@@ -1,7 +1,7 @@
 """Calls to people at PagerDuty: once each, whatever becomes of the answers."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from agentops.kernel.errors import FailureKind
 from agentops.registry.tool import OutcomeUnknown, ToolFailure
 from sre_agent.connectors import PAGERDUTY_KEY
 from sre_agent.connectors.pagerduty import PagerDutyPager
+from sre_agent.connectors.pagerduty.objects import moment_of
 from sre_agent.connectors.port import PagePerson, Pager, WithdrawPage
 from sre_agent.connectors.records import OnCall
 from sre_agent.models import Operation, Page
@@ -250,6 +251,33 @@ def test_the_key_goes_nowhere_else_and_is_never_shown(
     assert "No credential is sent" in refused(lambda: PAGER.on_call(shop.call())).message
     assert refused(lambda: PAGER.on_call(shop.call(secret=None))).kind is FailureKind.AUTH
     assert len(duty.calls) == count
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("2026-11-03T10:00:00+01:00", datetime(2026, 11, 3, 9, 0, tzinfo=UTC)),
+        ("2026-11-03T10:00:00", None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("soon", None),
+        (7, None),
+        (None, None),
+    ],
+)
+def test_a_moment_that_pagerduty_does_not_say_is_not_guessed(said: object, known: datetime | None) -> None:
+    assert moment_of(said) == known
+
+
+def test_a_page_whose_moment_cannot_be_read_is_recovered_all_the_same(shop: Cast, duty: Account) -> None:
+    duty.cuts(f"{OPEN}$", when=AFTER)
+    with pytest.raises(OutcomeUnknown):
+        PAGER.write(shop.call("k1"), CALL)
+    for incident in duty.incidents.values():
+        incident["created_at"] = "no moment"
+    context = shop.call("k1")
+    found = PAGER.outcome(context)
+    page = Page.objects.get()
+    assert (found and found["page_id"], page.paged_at) == (page.ref, context.now)
 
 
 def test_nobody_is_called_twice_within_a_quarter_of_an_hour(shop: Cast, duty: Account) -> None:

@@ -18,7 +18,7 @@ from sre_agent.connectors.slack.words import EVENT, content_of, escaped
 from sre_agent.models import Incident, StatusUpdate
 from tests.factories.fake_slack.workspace import BOT, TOKEN, Workspace
 from tests.factories.hooks import put_secrets
-from tests.factories.loopback import AFTER, BEFORE, running
+from tests.factories.loopback import AFTER, BEFORE, Answer, running
 from tests.gateway.secrets import consent_of
 from tests.sre_agent.vendors.cast import NOW, SLACK, Cast, cast, document, incident
 
@@ -246,6 +246,17 @@ def test_the_token_goes_nowhere_else_and_is_never_shown(
     settings.SLACK_URL = "https://slack.com.attacker.example/api"
     assert "No credential is sent" in refused(shop, ref="SU-2").message
     assert len(slack.calls) == count
+
+
+def test_a_channel_whose_pages_never_end_is_left(shop: Cast, slack: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = iter(range(10_000))
+    page = lambda _: Answer(  # noqa: E731 - it stands in for a method
+        200, {"ok": True, "messages": [], "response_metadata": {"next_cursor": f"c{next(count)}"}}
+    )
+    monkeypatch.setattr(slack, "_conversations_history", page)
+    assert refused(shop).kind is FailureKind.CONFLICT
+    assert sum("conversations.history" in each for each in slack.calls) == 21
+    assert posted(slack) == []
 
 
 def test_without_consent_draft_or_words_nothing_is_asked(shop: Cast, slack: Workspace) -> None:

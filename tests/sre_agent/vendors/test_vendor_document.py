@@ -95,6 +95,8 @@ HOSTS = ("slack.com", ".amazonaws.com")
         ("https://attackeramazonaws.com/", False, False),
         ("https://127.0.0.1.attacker.example/", False, False),
         ("https://[::1", False, False),
+        ("https://slack.com:99999/api", False, False),
+        ("https://slack.com:port/api", False, False),
         ("ftp://slack.com", False, False),
         ("", False, False),
     ],
