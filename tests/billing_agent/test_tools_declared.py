@@ -14,7 +14,7 @@ from agentops.registry import schemas
 from agentops.registry.checks import problems_of_contracts, problems_of_role
 from agentops.registry.contracts import FILE, entry_of, read_contracts
 from agentops.registry.tool import CallContext, Preview, Result, Tier, ToolFailure, ToolSpec
-from agentops.runtime.answers import OUTCOMES
+from agentops.runtime.answers import HANDED_OVER
 from billing_agent import connectors
 from billing_agent.connectors.port import (
     ApplyCredit,
@@ -158,7 +158,7 @@ def test_a_write_can_be_previewed_reconciled_and_taken_back_or_says_that_it_cann
 
 
 def test_what_a_session_achieved_by_them_has_a_word_that_is_shown() -> None:
-    assert {tool.outcome for tool in TOOLS} == {"", *OUTCOMES} - {"resolved"}
+    assert {tool.outcome for tool in TOOLS} == {"", HANDED_OVER, "refunded", "changed", "answered"}
     assert {tool.name for tool in WRITES if not tool.outcome} == {
         "reverse_credit",
         "draft_email",
