@@ -5,8 +5,6 @@ from datetime import timedelta
 from agentops.registry.pages import Status
 from sre_agent.models import Incident
 
-__all__ = ["Status", "lasted", "status_of"]
-
 _STATUSES = {
     Incident.Status.OPEN: ("stop", "open"),
     Incident.Status.MITIGATED: ("plain", "mitigated"),

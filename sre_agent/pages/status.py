@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from agentops.kernel.errors import AgentOpsError
 from agentops.registry.lending import lent
+from agentops.registry.pages import Status
 from agentops.registry.tool import CallContext
 from agentops.tenancy.models import Tenant
 from agentops.tenancy.zones import zone_of
@@ -18,7 +19,6 @@ from sre_agent.connectors.effect import SOUND_ERRORS_PM, SOUND_LATENCY_MS, share
 from sre_agent.connectors.freezing import covers
 from sre_agent.connectors.records import Figures, Service
 from sre_agent.models import ChangeFreeze, Incident, Shift, StatusUpdate
-from sre_agent.pages.parts import Status
 
 NOTHING = "–"
 
