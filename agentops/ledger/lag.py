@@ -28,7 +28,7 @@ _LAG = """
 SELECT count(*), min(at), (SELECT EXISTS (SELECT FROM ledger_head WHERE resume_at IS NOT NULL))
 FROM (
   SELECT e.at FROM ledger_event e
-  WHERE e.xid > COALESCE((SELECT cursor FROM ledger_head), '0'::xid8)
+  WHERE e.xid > COALESCE((SELECT LEAST(cursor, resume_at) FROM ledger_head), '0'::xid8)
     AND NOT EXISTS (SELECT FROM ledger_entry l WHERE l.stream = e.stream AND l.position = e.position)
   ORDER BY e.xid LIMIT %s
 ) waiting"""

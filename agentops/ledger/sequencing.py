@@ -125,10 +125,10 @@ def _sequence_batch(limit: int) -> Batch:
     connection.ensure_connection()
     plain = cast("psycopg.Connection[Any]", connection.connection)
     with connection.wrap_database_errors, plain.cursor(binary=True) as cursor:
-        if not _locked(cursor):
+        if not _is_true(cursor, _LOCKING, [_LOCK]):
             return Batch(0, busy=True)
         head, is_new = _head(cursor)
-        if is_new or head.comes_from_elsewhere:
+        if head.comes_from_elsewhere or (is_new and _is_true(cursor, _FOREIGN)):
             head = head.catching_up()
         found, last, seen = _due(cursor, head, limit)
         after = replace(head, cursor=last)
@@ -150,8 +150,9 @@ SELECT pg_try_advisory_xact_lock(%s::bigint), set_config('enable_seqscan', 'off'
   set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)"""
 
 
-def _locked(cursor: Plain) -> bool:
-    row = cursor.execute(_LOCKING, [_LOCK]).fetchone()
+def _is_true(cursor: Plain, sql: str, values: Sequence[int] = ()) -> bool:
+    """Return what the first column of a query's one row says."""
+    row = cursor.execute(sql, values).fetchone()
     return row is not None and bool(row[0])
 
 
@@ -163,6 +164,9 @@ _HEAD = """
 SELECT h.size, h.chain_hash, h.cursor::text, h.system_identifier, h.resume_at::text,
   (SELECT chain_hash FROM ledger_entry WHERE index = h.size - 1), EXISTS (SELECT FROM ledger_entry WHERE index = h.size)
 FROM ledger_head h"""
+
+# Transactions of the future in a log that has no head yet: the events were restored here before they had a log.
+_FOREIGN = "SELECT EXISTS (SELECT FROM ledger_event WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()))"
 
 _LAST = "SELECT index, chain_hash FROM ledger_entry ORDER BY index DESC LIMIT 1"
 

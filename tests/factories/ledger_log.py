@@ -1,15 +1,17 @@
 """Events for the log, and a check of the whole log against the events that there are."""
 
+import time
 from uuid import UUID
 
 from django.db import connection
 
 from agentops.ledger.append import Event, append_to
 from agentops.ledger.chain import GENESIS, link
-from agentops.ledger.log import tree_head
+from agentops.ledger.log import log_size, tree_head
 from agentops.ledger.log_models import LedgerEntry, LedgerHead, LedgerSubtree
 from agentops.ledger.merkle import root
 from agentops.ledger.models import LedgerEvent
+from agentops.ledger.sequencing import sequence
 
 TENANT = UUID(int=7)
 
@@ -52,3 +54,16 @@ def require_whole_log(size: int) -> None:
     assert (head.size, head.root, head.chain_hash) == (size, root(leaves), last)
     kept = LedgerHead.objects.values_list("size", "chain_hash").get()
     assert (kept[0], bytes(kept[1])) == (size, last)
+
+
+def sequence_until(size: int, *, patience_s: float = 60) -> int:
+    """Sequence until the log has ``size`` entries, and return how many calls got something.
+
+    The server's own work, such as collecting statistics, may hold the horizon of a database for a moment.
+    """
+    deadline, calls = time.monotonic() + patience_s, 0
+    while log_size() < size:
+        calls += sequence() > 0
+        assert time.monotonic() < deadline, f"the log has {log_size()} entries and not {size}"
+    assert sequence() == 0
+    return calls
