@@ -127,6 +127,7 @@ def _subject(incident: Incident, known: Collection[str]) -> Subject:
         customer_id=None,
         received_at=incident.opened_at,
         priority=_URGENCY[incident.priority],
+        again_since=incident.reopened_at,
     )
 
 

@@ -8,6 +8,6 @@ READERS = frozenset(Role)
 """Everybody of the tenant: the same incidents stand in the sessions and requests that they work on."""
 
 TELLERS = OPERATORS
-"""Who may publish what customers read, answer a page, and take a post-mortem out of the house."""
+"""Who may work on incidents, publish what customers read, answer a page, and take a post-mortem out of the house."""
 
 SCREENS = Screens(title="Incidents", icon="alert", home="sre_incidents", urlconf="sre_agent.urls", readers=READERS)

@@ -17,7 +17,7 @@ from sre_agent.connectors.desk_people import post_again as post_update_again
 from sre_agent.connectors.pager import acknowledge as acknowledge_page
 from sre_agent.forms import PublishForm
 from sre_agent.models import Incident, Page, StatusUpdate
-from sre_agent.pages.incident import incident_page
+from sre_agent.pages.incident import NOTHING_TRIED, Attempt, incident_page
 from sre_agent.pages.incidents import incidents_page
 from sre_agent.pages.status import status_page
 from sre_agent.postmortem import draft
@@ -49,7 +49,7 @@ def status(request: HttpRequest, reader: Reader) -> HttpResponse:
 @staff_page(*READERS)
 def incident(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
     """An incident with its timeline."""
-    return _page(request, reader, _incident(reader, ref))
+    return incident_answer(request, reader, incident_or_404(reader, ref))
 
 
 @require_POST
@@ -57,7 +57,7 @@ def incident(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
 @staff_page(*TELLERS)
 def post_mortem(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
     """Hand out the draft of the post-mortem, after it is on record who takes it."""
-    row = _incident(reader, ref)
+    row = incident_or_404(reader, ref)
     text = draft(row, entries(reader.tenant.pk, row), figures_of(row, utcnow()))
     facts = {"what": "post-mortem", "incident": row.ref, "characters": len(text)}
     call_record().note_export(reader.tenant.pk, role=ROLE, actor=reader.actor, facts=facts)
@@ -74,7 +74,7 @@ def publish(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
     update = _update(reader, ref)
     form = PublishForm(request.POST, update=ref)
     if not form.is_valid():
-        return _page(request, reader, update.incident, form=form, about=ref, status=422)
+        return incident_answer(request, reader, update.incident, Attempt(ref, form), status=422)
     try:
         publish_update(
             tenant_id=reader.tenant.pk,
@@ -85,7 +85,7 @@ def publish(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
             board=the_board(),
         )
     except AgentOpsError as error:
-        return _page(request, reader, update.incident, form=form, about=ref, error=error.in_full, status=409)
+        return incident_answer(request, reader, update.incident, Attempt(ref, form, error.in_full), status=409)
     messages.success(request, "Published.")
     return redirect("sre_incident", update.incident.ref)
 
@@ -99,7 +99,7 @@ def discard(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
     try:
         discard_update(tenant_id=reader.tenant.pk, update_ref=ref, person=reader.actor, now=utcnow())
     except AgentOpsError as error:
-        return _page(request, reader, update.incident, about=ref, error=error.in_full, status=409)
+        return incident_answer(request, reader, update.incident, Attempt(ref, error=error.in_full), status=409)
     messages.success(request, "The draft is thrown away.")
     return redirect("sre_incident", update.incident.ref)
 
@@ -113,7 +113,7 @@ def post_again(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
     try:
         post_update_again(tenant_id=reader.tenant.pk, update_ref=ref, now=utcnow(), board=the_board())
     except AgentOpsError as error:
-        return _page(request, reader, update.incident, about=ref, error=error.in_full, status=409)
+        return incident_answer(request, reader, update.incident, Attempt(ref, error=error.in_full), status=409)
     messages.success(request, "Posted.")
     return redirect("sre_incident", update.incident.ref)
 
@@ -129,27 +129,22 @@ def acknowledge(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
     try:
         acknowledge_page(tenant_id=reader.tenant.pk, page_ref=ref, person=reader.actor, now=utcnow())
     except AgentOpsError as error:
-        return _page(request, reader, page.incident, about=ref, error=error.in_full, status=409)
+        return incident_answer(request, reader, page.incident, Attempt(ref, error=error.in_full), status=409)
     messages.success(request, "Acknowledged.")
     return redirect("sre_incident", page.incident.ref)
 
 
-def _page(
-    request: HttpRequest,
-    reader: Reader,
-    row: Incident,
-    *,
-    form: PublishForm | None = None,
-    about: str = "",
-    error: str = "",
-    status: int = 200,
+def incident_answer(
+    request: HttpRequest, reader: Reader, row: Incident, attempt: Attempt = NOTHING_TRIED, *, status: int = 200
 ) -> HttpResponse:
+    """Answer with an incident's page, and with what stands against what was tried on it."""
     may_tell = bool(reader.roles & TELLERS)
-    page = incident_page(row, may_tell=may_tell, now=utcnow(), form=form, about=about, error=error)
+    page = incident_page(row, person=reader.actor, may_tell=may_tell, now=utcnow(), attempt=attempt)
     return render(request, "sre_agent/incident.html", {"page": page}, status=status)
 
 
-def _incident(reader: Reader, ref: str) -> Incident:
+def incident_or_404(reader: Reader, ref: str) -> Incident:
+    """Return an incident of the reader's tenant. Raises Http404."""
     row = queries.incident_of(reader.tenant.pk, ref)
     if row is None:
         raise Http404("no such incident")

@@ -7,14 +7,15 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from agentops.console.codes import session_code
 from agentops.console.ports import approval_desk
 from agentops.console.subject_calls import calls_of
 from agentops.kernel.canonical import JSON
 from agentops.kernel.money import Money
 from agentops.ledger.append import Event, append_to
-from agentops.registry.made import Approval, MadeCall, Stand, ToldCall
+from agentops.registry.made import Approval, MadeCall, OpenSession, PersonAct, Stand, ToldCall
 from agentops.runtime.models import Invocation, Session
-from agentops.runtime.states import InvocationState
+from agentops.runtime.states import ENDED, InvocationState
 
 AT_ONCE = 2_000
 """Keys that one query asks about."""
@@ -56,6 +57,24 @@ class Calls:
         """Record in the ledger stream ``exports:<role>`` that somebody takes a copy of records out."""
         event = Event("data.exported", actor, {"role": role, **facts})
         append_to(tenant_id=tenant_id, name=f"exports:{role}", events=[event])
+
+    def note_act(self, tenant_id: UUID, act: PersonAct) -> None:
+        """Record in the ledger stream ``acts:<role>`` what a person did with a piece of work, or that it was refused.
+
+        Belongs in the transaction that makes the change.
+        """
+        facts = {"role": act.role, "act": act.what, **act.facts}
+        if act.refused:
+            facts["why"] = act.refused
+        kind = "work.refused" if act.refused else "work.changed"
+        event = Event(kind, act.actor, facts, {"subject": act.subject_id}, dict(act.words) or None)
+        append_to(tenant_id=tenant_id, name=f"acts:{act.role}", events=[event])
+
+    def open_session(self, tenant_id: UUID, role: str, subject_id: str) -> OpenSession | None:
+        """Return the session that works on a piece of work at this moment, None when there is none."""
+        rows = Session.objects.filter(tenant_id=tenant_id, role=role, subject_id=subject_id)
+        row = rows.exclude(status__in=ENDED).order_by("-id").first()
+        return None if row is None else OpenSession(row.pk, session_code(row.pk), row.taken_by)
 
 
 def _held(tenant_id: UUID) -> QuerySet[Invocation]:

@@ -87,6 +87,32 @@ class ToldCall:
     undo: Mapping[str, JSON] | None = None
 
 
+@dataclass(frozen=True)
+class OpenSession:
+    """The session that works on a piece of work and has not ended. ``taken_by``: the person who does its steps."""
+
+    session_id: UUID
+    code: str
+    taken_by: str
+
+
+@dataclass(frozen=True)
+class PersonAct:
+    """What a person did with a piece of work of a role, or tried: ``refused`` says why it was not done.
+
+    ``what`` is the act's name and ``subject_id`` the work. ``facts`` stay for good; ``words`` are what the person
+    wrote, which can be erased.
+    """
+
+    role: str
+    what: str
+    subject_id: str
+    actor: str
+    facts: Mapping[str, JSON]
+    words: Mapping[str, JSON]
+    refused: str = ""
+
+
 class CallRecord(Protocol):
     """The control plane's record of calls. Whatever belongs to another tenant does not exist."""
 
@@ -110,3 +136,9 @@ class CallRecord(Protocol):
 
     def note_export(self, tenant_id: UUID, *, role: str, actor: str, facts: Mapping[str, JSON]) -> None:
         """Record that somebody takes a copy of records out. What cannot be recorded must not be handed out."""
+
+    def note_act(self, tenant_id: UUID, act: PersonAct) -> None:
+        """Record what a person did, in the transaction that makes the change, or that it was refused."""
+
+    def open_session(self, tenant_id: UUID, role: str, subject_id: str) -> OpenSession | None:
+        """Return the session that works on a piece of work at this moment, None when there is none."""

@@ -23,6 +23,7 @@ class Subject:
     ``customer_id`` is whom the system of record knows the sender as, None when it knows nobody. ``priority`` is
     0 (low) to 3 (urgent); ``workstream`` is what its spend is counted under, the role's own when empty.
     ``customer_email`` is that customer's address in the system of record: whoever has its mailbox gains by the work.
+    ``again_since`` is when somebody opened it again after it was over: sessions that ended before have not begun it.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Subject:
     priority: int = 1
     workstream: str = ""
     customer_email: str = ""
+    again_since: datetime | None = None
 
 
 OFFLINE = "offline playbook"

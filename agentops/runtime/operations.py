@@ -102,8 +102,13 @@ def starts_left(tenant_id: UUID, *, most: int) -> int:
 
 
 def _insert_unless_begun(agent: Agent, subject: Subject) -> bool:
-    """Somebody may have started a session by hand on work that was still waiting; it needs no second one."""
+    """Somebody may have started a session by hand on work that was still waiting; it needs no second one.
+
+    Sessions that ended before the work was opened again are of another time.
+    """
     begun = Session.objects.filter(tenant_id=agent.tenant_id, subject_kind=subject.kind, subject_id=subject.id)
+    if subject.again_since is not None:
+        begun = begun.exclude(status__in=ENDED, created_at__lt=subject.again_since)
     if begun.exists():
         return False
     _insert(agent, subject, "intake")

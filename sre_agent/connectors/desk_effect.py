@@ -20,7 +20,10 @@ AGENT = "agent"
 
 @dataclass(frozen=True)
 class IncidentNow:
-    """An incident as it stands. ``by_agent``: an agent opened it. ``taken``: work on it began."""
+    """An incident as it stands. ``by_agent``: an agent opened it. ``taken``: work on it began.
+
+    ``acknowledged_by`` and ``held_by`` are people, empty when nobody did.
+    """
 
     ref: str
     version: int
@@ -33,6 +36,8 @@ class IncidentNow:
     by_agent: bool
     taken: bool
     mitigated_at: datetime | None = None
+    acknowledged_by: str = ""
+    held_by: str = ""
 
 
 @dataclass(frozen=True)

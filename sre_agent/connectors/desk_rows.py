@@ -67,8 +67,8 @@ def read(context: CallContext, wanted: Wanted, *, lock: bool) -> tuple[Desk, Row
     return Desk(
         now=now,
         key=f"{context.tenant_id}/{context.idempotency_key}" if context.idempotency_key else "",
-        incident=_incident(incident),
-        other=None if rows.other is None else _incident(rows.other),
+        incident=incident_now(incident),
+        other=None if rows.other is None else incident_now(rows.other),
         alert=None if rows.alert is None else _alert(rows.alert),
         update=None if rows.update is None else UpdateNow(*_of(rows.update), rows.update.state, rows.update.text),
         page=None if rows.page is None else _page(rows.page),
@@ -140,7 +140,8 @@ def _of(row: StatusUpdate | Page | Alert) -> tuple[str, int]:
     return row.ref, row.version
 
 
-def _incident(row: Incident) -> IncidentNow:
+def incident_now(row: Incident) -> IncidentNow:
+    """Return an incident as it stands."""
     return IncidentNow(
         ref=row.ref,
         version=row.version,
@@ -153,6 +154,8 @@ def _incident(row: Incident) -> IncidentNow:
         by_agent=row.source == Source.AGENT,
         taken=row.taken_at is not None,
         mitigated_at=row.mitigated_at,
+        acknowledged_by=row.acknowledged_by,
+        held_by=row.held_by,
     )
 
 

@@ -3,7 +3,7 @@
 What is with a person is theirs: nothing of it is changed but what takes a write back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from agentops.registry.preview_parts import Part, TextChange
@@ -13,6 +13,7 @@ from sre_agent.connectors.desk_effect import (
     MITIGATED,
     OPEN,
     RESOLVED,
+    AlertNow,
     Desk,
     DeskEffect,
     IncidentNow,
@@ -32,6 +33,16 @@ from sre_agent.connectors.port import (
 
 LEAST_URGENT = 4
 MOST_TITLE, MOST_NAME = 300, 64
+BEGINS_AGAIN: Mapping[str, Any] = {
+    "status": OPEN,
+    "resolved_at": None,
+    "mitigated_at": None,
+    "cause": "",
+    "acknowledged_at": None,
+    "acknowledged_by": "",
+    "held_by": "",
+}
+"""The fields of an incident that is worked on again."""
 _NAMED = 5
 """So many alerts a refusal names."""
 
@@ -144,11 +155,7 @@ def plan_resolve(desk: Desk, write: ResolveIncident) -> DeskEffect:
     """Plan the end of the incident. Raises ToolFailure, also while an alert of it fires."""
     incident = desk.worked_on()
     cause, remedy = said(write.cause, "cause"), said(write.remedy, "remedy")
-    if desk.firing:
-        named = ", ".join(map(str, desk.firing[:_NAMED]))
-        more = len(desk.firing) - _NAMED
-        rest = f" and {more} more" if more > 0 else ""
-        raise conflict(f"Incident {incident.ref} is not over: {named}{rest} still fires.")
+    require_quiet(incident, desk.firing)
     preview = _preview(
         incident,
         f"Resolve incident {incident.ref}: {incident.title}",
@@ -160,11 +167,22 @@ def plan_resolve(desk: Desk, write: ResolveIncident) -> DeskEffect:
     return DeskEffect(preview, _status(incident, RESOLVED), notes, incident=ends, gives_back=True)
 
 
+def require_quiet(incident: IncidentNow, firing: Sequence[AlertNow]) -> None:
+    """Raise ToolFailure CONFLICT while an alert of the incident fires."""
+    if firing:
+        named = ", ".join(map(str, firing[:_NAMED]))
+        more = len(firing) - _NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        raise conflict(f"Incident {incident.ref} is not over: {named}{rest} still fires.")
+
+
 def plan_reopen(desk: Desk, write: ReopenIncident) -> DeskEffect:
     """Plan that an incident is worked on again. Raises ToolFailure."""
     incident = desk.the_incident()
     if incident.status not in (RESOLVED, ESCALATED):
         raise conflict(f"Incident {incident.ref} is {incident.status} already.")
+    if incident.held_by:
+        raise conflict(f"Incident {incident.ref} was taken over by a person, who decides what happens next.")
     reason = said(write.reason, "reason")
     preview = _preview(
         incident,
@@ -172,9 +190,8 @@ def plan_reopen(desk: Desk, write: ReopenIncident) -> DeskEffect:
         Change("Status", incident.status, OPEN),
         parts=(TextChange("Reason", "", reason),),
     )
-    begins = {"status": OPEN, "resolved_at": None, "mitigated_at": None, "cause": ""}
     notes = (Written("reopened", reason),)
-    return DeskEffect(preview, _status(incident, OPEN), notes, incident=begins, gives_back=True)
+    return DeskEffect(preview, _status(incident, OPEN), notes, incident=BEGINS_AGAIN, gives_back=True)
 
 
 def plan_escalation(desk: Desk, write: EscalateIncident) -> DeskEffect:

@@ -25,6 +25,8 @@ class Incident(Owned):
 
     ``priority`` 0 is the most urgent. ``service`` is the one that it seems to be about, empty when nobody knows.
     ``taken_at`` is when work on it began, None while it waits. ``cause`` is what was found out, when it is over.
+    ``reopened_at`` is when a person opened it again for an agent, by the clock of sessions, not the estate's.
+    ``acknowledged_by`` is who said first that they know of it, ``held_by`` who works on it of those it is with.
     """
 
     class Status(models.TextChoices):
@@ -49,6 +51,10 @@ class Incident(Owned):
     cause = models.CharField(max_length=2_000, blank=True)
     opened_at = models.DateTimeField()
     taken_at = models.DateTimeField(null=True, blank=True)
+    acknowledged_at = models.DateTimeField(null=True, blank=True)
+    acknowledged_by = models.CharField(max_length=200, blank=True, db_default="")
+    held_by = models.CharField(max_length=200, blank=True, db_default="")
+    reopened_at = models.DateTimeField(null=True, blank=True)
     mitigated_at = models.DateTimeField(null=True, blank=True)
     resolved_at = models.DateTimeField(null=True, blank=True)
 
@@ -66,6 +72,14 @@ class Incident(Owned):
             models.CheckConstraint(
                 condition=Q(resolved_at__isnull=True) | Q(resolved_at__gte=F("opened_at")),
                 name="an_incident_ends_after_it_began",
+            ),
+            models.CheckConstraint(
+                condition=Q(acknowledged_at__isnull=True, acknowledged_by="")
+                | (Q(acknowledged_at__isnull=False) & ~Q(acknowledged_by="")),
+                name="an_acknowledgement_has_a_person",
+            ),
+            models.CheckConstraint(
+                condition=Q(held_by="") | Q(status="escalated"), name="only_what_is_with_people_is_held"
             ),
         ]
         indexes = [

@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from agentops.registry.call_record import call_record
+from agentops.registry.made import OpenSession
 from agentops.registry.pages import Status
 from sre_agent import queries
+from sre_agent.act_forms import Tried
 from sre_agent.forms import PublishForm
 from sre_agent.models import Alert, Incident, Page, StatusUpdate
+from sre_agent.pages.acts import ActControl, acts_of
 from sre_agent.pages.parts import lasted, status_of
-from sre_agent.timeline import Entry, entries
+from sre_agent.timeline import ROLE, Entry, entries
 
 _PAUSE = "not yet"
 
@@ -24,7 +28,10 @@ class Update:
 
 @dataclass(frozen=True)
 class IncidentPage:
-    """Everything about one incident. Texts are from outside. ``error`` belongs to the update or page ``about``."""
+    """Everything about one incident. Texts are from outside. ``error`` belongs to the update or page ``about``.
+
+    ``session`` works on it now, None without one. ``kept`` are the words of an act that is not offered any more.
+    """
 
     row: Incident
     status: Status
@@ -33,39 +40,58 @@ class IncidentPage:
     updates: Sequence[Update]
     pages: Sequence[Page]
     timeline: Sequence[Entry]
+    session: OpenSession | None
+    acts: Sequence[ActControl]
     lasted: str
+    acknowledged_after: str
     mitigated_after: str
     resolved_after: str
     may_tell: bool
     about: str = ""
     error: str = ""
+    kept: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What was tried on the page and not done: ``form`` or ``error`` of the update or page ``about``, or an act."""
+
+    about: str = ""
+    form: PublishForm | None = None
+    error: str = ""
+    tried: Tried | None = None
+
+
+NOTHING_TRIED = Attempt()
 
 
 def incident_page(
-    incident: Incident,
-    *,
-    may_tell: bool,
-    now: datetime,
-    form: PublishForm | None = None,
-    about: str = "",
-    error: str = "",
+    incident: Incident, *, person: str, may_tell: bool, now: datetime, attempt: Attempt = NOTHING_TRIED
 ) -> IncidentPage:
-    """Return the page; ``form`` is one that was filled in, about the update ``about``."""
+    """Return the page as ``person`` sees it, and what stands against what they tried."""
     alerts, more = queries.alerts_of(incident)
+    session = call_record().open_session(incident.tenant_id, ROLE, incident.ref)
+    tried = attempt.tried
+    acts = acts_of(incident, person, worked=session is not None, tried=tried) if may_tell else ()
+    drafts = queries.updates_of(incident)
     return IncidentPage(
         row=incident,
         status=status_of(incident),
         alerts=alerts,
         more_alerts=more,
-        updates=[_update(row, may_tell, form if row.ref == about else None) for row in queries.updates_of(incident)],
+        updates=[_update(row, may_tell, attempt.form if row.ref == attempt.about else None) for row in drafts],
         pages=queries.pages_of(incident),
         timeline=entries(incident.tenant_id, incident),
+        session=session,
+        acts=acts,
         lasted=lasted((incident.resolved_at or now) - incident.opened_at),
+        acknowledged_after=_after(incident, incident.acknowledged_at),
         mitigated_after=_after(incident, incident.mitigated_at),
         resolved_after=_after(incident, incident.resolved_at),
         may_tell=may_tell,
-        about=about,
-        error=error,
+        about=attempt.about,
+        error=attempt.error,
+        kept=() if tried is None or any(act.name == tried.name for act in acts) else tried.words,
     )
 
 

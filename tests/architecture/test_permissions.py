@@ -95,6 +95,10 @@ TABLE = {
     "sre_status": Row("get", 302, 200, 200),
     "sre_incident": Row("get", 302, 404, 200),
     "sre_post_mortem": Row("post", 302, 404, 200),
+    "sre_incident_acknowledge": Row("post", 302, 404, 404, by="alice"),
+    "sre_incident_take_over": Row("post", 302, 404, 422),
+    "sre_incident_resolve": Row("post", 302, 404, 422),
+    "sre_incident_reopen": Row("post", 302, 404, 422),
     "sre_publish": Row("post", 302, 404, 422),
     "sre_discard": Row("post", 302, 404, 302),
     "sre_post_again": Row("post", 302, 404, 409),
@@ -223,6 +227,9 @@ def call_of(request: ApprovalRequest) -> str:
     return made.idempotency_key or ""
 
 
+ONE_INCIDENT = ("sre_incident", "sre_post_mortem")
+
+
 def told_of(incident: Incident) -> None:
     """Let somebody be called about an incident, and an update about it be drafted."""
     now, more = timezone.now(), {"tenant": incident.tenant, "incident": incident}
@@ -252,7 +259,7 @@ def test_rows_hold(request_: ApprovalRequest) -> None:
         "call": [call_of(request_)],
         "billing_customer": ["dana"],
         "billing_invoice": ["INV-000001"],
-        **{name: ["INC-1"] for name in ("sre_incident", "sre_post_mortem")},
+        **{name: ["INC-1"] for name in TABLE if name.startswith("sre_incident_") or name in ONE_INCIDENT},
         **{name: ["SU-1"] for name in ("sre_publish", "sre_discard", "sre_post_again")},
         "sre_acknowledge": ["PG-1"],
     }
