@@ -40,8 +40,8 @@ _SOUND = dict.fromkeys(ROWS, False)
 class Brief:
     """The same for every session of one agent's version, as long as the epoch is the same.
 
-    ``tenant_day_micro`` and ``agent_day_micro`` are daily spending limits, None without one. ``urgent``: a more
-    urgent session than an ordinary one was waiting.
+    ``tenant_day_micro`` and ``agent_day_micro`` are daily spending limits, None without one. ``urgent``: a
+    session of more than normal priority was waiting.
     """
 
     epoch: int

@@ -162,14 +162,14 @@ def _work_one(held: Held) -> Held | None:
 
 
 class _GiveUp:
-    """Looks for more urgent work once an epoch, and only when there was some."""
+    """Looks for more urgent work once an epoch, and only when there was some. What is urgent makes way for nothing."""
 
     def __init__(self) -> None:
         self._asked_at = -1
 
     def __call__(self, work: Work) -> Held | None:
         held = work.held
-        if not work.brief.urgent or held.epoch == self._asked_at or held.priority > Priority.NORMAL:
+        if not work.brief.urgent or held.epoch == self._asked_at or held.priority >= Priority.URGENT:
             return None
         self._asked_at = held.epoch
         return preempt(work)

@@ -222,14 +222,37 @@ def test_urgent_work_is_done_between_two_steps(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("ours", "theirs"), [(Priority.HIGH, Priority.URGENT), (Priority.NORMAL, Priority.NORMAL)])
-def test_only_ordinary_work_gives_way_and_only_to_more_urgent_work(
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(p, p) for p in Priority] + [(Priority.URGENT, Priority.HIGH), (Priority.HIGH, Priority.NORMAL)],
+)
+def test_work_gives_way_only_to_more_urgent_work(
     toy: Toy, agent: Agent, urgent_in_between: Callable[..., None], ours: Priority, theirs: Priority
 ) -> None:
     urgent_in_between(theirs)
     session = start(toy, agent, "w-1", priority=ours)
     assert go_on(session).status == "finished"
     assert "session.preempted" not in events(session)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Priority.LOW, Priority.HIGH),
+        (Priority.NORMAL, Priority.HIGH),
+        (Priority.NORMAL, Priority.URGENT),
+        (Priority.HIGH, Priority.URGENT),
+    ],
+)
+def test_work_of_a_lower_class_gives_way(
+    toy: Toy, agent: Agent, urgent_in_between: Callable[..., None], ours: Priority, theirs: Priority
+) -> None:
+    urgent_in_between(theirs)
+    session = start(toy, agent, "w-1", priority=ours)
+    assert go_on(session).status == "finished"
+    assert toy.notes[:2] == ["w-1 0", "w-u0 0"]
+    assert events(session).count("session.preempted") == 1
 
 
 @pytest.mark.django_db(transaction=True)
