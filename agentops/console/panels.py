@@ -8,6 +8,7 @@ from django import forms
 
 from agentops.console.chart import Chart
 from agentops.console.marks import Kind, Option, Text
+from agentops.console.phases import PhaseRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,7 @@ class Panel:
     finish: Control | None
     question: QuestionPanel | None
     budgets: Sequence[BudgetRow]
+    phases: Sequence[PhaseRow]
     processes: Sequence[ProcessRow]
     scopes: Sequence[str]
     elevations: Sequence[ElevationRow]

@@ -24,6 +24,7 @@ from agentops.console.control_forms import (
 )
 from agentops.console.marks import Option
 from agentops.console.panels import Control, ElevationRow, Panel, ProcessRow, QuestionPanel, ToolChoice
+from agentops.console.phases import PhaseRow, phases_of
 from agentops.console.records import Told
 from agentops.console.reveal import reveal
 from agentops.console.said import actor_name
@@ -119,6 +120,7 @@ def panel_of(
         finish=_control(session, may.FINISH, attempt) if may.FINISH in names else None,
         question=_question(session, reader, question, attempt),
         budgets=budgets_of(session, outline),
+        phases=_phases(session, outline),
         processes=_processes(session, outline),
         scopes=scopes,
         elevations=[
@@ -196,6 +198,13 @@ def _question(
         until=question.expires_at,
         form=(tried or answer_form(question)) if reader.may_operate else None,
     )
+
+
+def _phases(session: Session, outline: Sequence[Told]) -> list[PhaseRow]:
+    role = queries.role_of(session)
+    if role is None or not role.phases:
+        return []
+    return phases_of(role.phases, outline, {tool.name for tool in queries.granted_tools(session)})
 
 
 def _processes(session: Session, outline: Sequence[Told]) -> list[ProcessRow]:
