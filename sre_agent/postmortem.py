@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from sre_agent.entries import CALL, VERIFIED, Entry, Figures, Told
 from sre_agent.plain_markdown import cell, fenced, line, link, quoted
 
-_RESOLVED = "resolved"
+_RESOLVED, _REOPENED = "resolved", "reopened"
 _UNKNOWN = "not known whether it was done"
 
 
@@ -78,8 +78,8 @@ def _actions(calls: Sequence[Entry], figures: Figures) -> list[str]:
 
 
 def _action(number: int, entry: Entry, figures: Figures) -> list[str]:
-    approved = ", ".join(line(person) for person in entry.approvers) or "nobody was asked"
-    facts = [f"At {_moment(entry.at, figures)}", f"by {line(entry.actor)}", f"approved by: {approved}"]
+    allowed = ", ".join(line(person) for person in entry.approvers) or "nobody was asked"
+    facts = [f"At {_moment(entry.at, figures)}", f"by {line(entry.actor)}", f"allowed by: {allowed}"]
     parts = [f"### {number}. {line(entry.words)}", "; ".join(facts) + "."]
     if entry.command:
         parts += ["Command:", fenced(entry.command)]
@@ -96,8 +96,9 @@ def _verification(entries: Iterable[Entry], figures: Figures) -> str:
 
 
 def _remedy(entries: Iterable[Entry]) -> str:
-    """Return the last words about what ended it."""
-    return next((entry.words for entry in reversed(list(entries)) if entry.kind == _RESOLVED), "")
+    """Return the last words about what ended it, nothing when it was opened again since."""
+    ends = [entry for entry in entries if entry.kind in (_RESOLVED, _REOPENED)]
+    return ends[-1].words if ends and ends[-1].kind == _RESOLVED else ""
 
 
 def _evidence(entries: Iterable[Entry], figures: Figures) -> str:

@@ -1,5 +1,8 @@
 """The pages of incidents. A GET reads; what customers or people on call are told is a POST."""
 
+from dataclasses import replace
+
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -58,7 +61,10 @@ def incident(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
 def post_mortem(request: HttpRequest, reader: Reader, ref: str) -> HttpResponse:
     """Hand out the draft of the post-mortem, after it is on record who takes it."""
     row = incident_or_404(reader, ref)
-    text = draft(row, entries(reader.tenant.pk, row), figures_of(row, utcnow()))
+    # The file is read elsewhere, so its links lead here from there.
+    base_url = settings.SITE_URL.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
+    figures = replace(figures_of(row, utcnow()), base_url=base_url)
+    text = draft(row, entries(reader.tenant.pk, row), figures)
     facts = {"what": "post-mortem", "incident": row.ref, "characters": len(text)}
     call_record().note_export(reader.tenant.pk, role=ROLE, actor=reader.actor, facts=facts)
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")

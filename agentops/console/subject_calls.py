@@ -31,6 +31,8 @@ _REFUSED = "call.refused"
 _ENDS = (_REFUSED, "call.succeeded", "call.failed", "call.unknown", "call.reconciled")
 _APPROVES = ("approval.voted", "approval.given", "approval.approved")
 _TAKEN_BACK = "approval.taken_back"
+_TURNED_DOWN = {"approval.rejected": "REJECTED", "approval.edited": "EDITED", "approval.expired": "EXPIRED"}
+"""What ends a call before it is made, and the code with which that is told."""
 _READ = "call.read"
 _PROPOSED = ("call.intended", "approval.requested")
 
@@ -71,6 +73,8 @@ class _Told:
             self.approvers.append(row.actor)
         elif row.type == _TAKEN_BACK and row.actor in self.approvers:
             self.approvers.remove(row.actor)
+        elif row.type in _TURNED_DOWN:
+            self.result = _turned_down(row)
         elif row.type in _ENDS:
             self.result = _part(_body(row), "result")
 
@@ -108,13 +112,19 @@ def _events(tenant_id: UUID, streams: Sequence[UUID], reads: Collection[str]) ->
         "streams": streams,
         "reads": list(reads),
         "read": _READ,
-        "ends": list(_ENDS),
-        "types": [*_ENDS, *_APPROVES, _TAKEN_BACK, *_PROPOSED],
+        "ends": [*_ENDS, *_TURNED_DOWN],
+        "types": [*_ENDS, *_TURNED_DOWN, *_APPROVES, _TAKEN_BACK, *_PROPOSED],
         "most": _MOST_EVENTS,
     }
     with connection.cursor() as cursor:
         cursor.execute(_EVENTS, params)
         return [_Row(*row) for row in reversed(cursor.fetchall())]
+
+
+def _turned_down(row: _Row) -> Mapping[str, Any]:
+    """Return who turned a call down, and with which words where somebody gave a reason."""
+    words = str(_body(row).get("reason") or "")
+    return {"code": _TURNED_DOWN[row.type], "by": row.actor, **({"message": words} if words else {})}
 
 
 def _made(row: Invocation, told: _Told) -> ToldCall:

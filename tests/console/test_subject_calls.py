@@ -59,6 +59,8 @@ def test_who_approved_or_turned_it_down_is_told(stage: Stage) -> None:
     stage.decide(second, Verdict.REJECT, "It was paid already.")
     stage.go_on(second)
     assert [(call.became, call.approvers) for call in payments(stage, "w-2")] == [(Became.REFUSED, ())]
+    result = {"code": "REJECTED", "by": "user:alice", "message": "It was paid already."}
+    assert [call.result for call in payments(stage, "w-2")] == [result]
 
 
 def test_what_was_refused_failed_or_is_not_known_is_told_with_the_reason(stage: Stage) -> None:

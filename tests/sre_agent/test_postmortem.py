@@ -90,7 +90,7 @@ A draft from the record of incident INC\-1. What people know beside it is theirs
 
 ### 1. Roll checkout back (done)
 
-At 2026-03-29 03:30:00 +0200; by agent\:SRE v1; approved by: user\:alice, user\:dave.
+At 2026-03-29 03:30:00 +0200; by agent\:SRE v1; allowed by: user\:alice, user\:dave.
 
 Command:
 
