@@ -90,9 +90,7 @@ class Owner:
             stream=self.id,
             tenant_id=TENANT,
             position=self.position,
-            events=[
-                Event("call.intended", "agent:support", {"amount_minor": 1200}, {"order": "#W1"})
-            ],
+            events=[Event("call.intended", "agent:support", {"amount_minor": 1200}, {"order": "#W1"})],
             advance=Statement("head", _ADVANCE),
             also=[Statement("record", _RECORD, {"body": _BODY})],
         )
