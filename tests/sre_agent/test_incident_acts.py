@@ -25,8 +25,8 @@ from sre_agent.connectors.port import ReopenIncident
 from sre_agent.estate.company import trouble
 from sre_agent.estate.values import Trouble
 from sre_agent.models import Claim, Incident, Note
-from tests.billing_agent.pages import reader_of, words_of
 from tests.factories.people import Cast, make_cast
+from tests.factories.reading import reader_of, words_of
 from tests.factories.sre import HOUR, at_once, context_of, make_alert, make_incident, make_tenant
 from tests.factories.sre_desk import DONE, Site, make_desk, reads, write
 

@@ -30,10 +30,10 @@ from sre_agent.estate.company import company, trouble
 from sre_agent.estate.values import TICK_S, Trouble
 from sre_agent.models import Alert, Incident, Landscape, Operation
 from sre_agent.scenarios.stage import passes, until_alert
-from tests.billing_agent.pages import words_of
 from tests.factories.hooks import put_secrets
 from tests.factories.monitoring import TOKEN, Watcher, alert, make_watcher
 from tests.factories.people import Cast, make_cast
+from tests.factories.reading import words_of
 from tests.factories.sre import make_shift
 
 pytestmark = pytest.mark.django_db
