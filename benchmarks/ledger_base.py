@@ -1,9 +1,11 @@
 """What the parts of the ledger's benchmark share: a business transaction with and without its event, and many events.
 
-The transaction is one statement: the owner's row is updated and a record of 400 bytes is inserted. With the ledger, the
-same statement inserts the event of it as well. Both go the way that the product's hot path goes.
+The transaction is what a write costs without evidence: its arguments in canonical form, their digest as its key, and
+one statement that updates the owner's row and inserts a call of 1 KB, whose key is unique. With the ledger, the same
+statement inserts the event of it as well. Both go the way that the product's hot path goes.
 """
 
+import hashlib
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,27 +13,29 @@ from uuid import UUID
 
 from django.db import connection
 
+from agentops.kernel.canonical import canonical_bytes
 from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, Statement, append
 from agentops.ledger.sql import fetch_one
 from benchmarks.runtime_base import BenchmarkFailed
 
 TENANT = UUID(int=7)
-_BODY = "x" * 400
+_ARGUMENTS = {"order_id": "#W1042", "amount_minor": 1200, "currency": "USD", "reason": "x" * 900}
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS benchmark_owner (id uuid PRIMARY KEY, position int NOT NULL, done int NOT NULL DEFAULT 0)
   WITH (fillfactor = 60);
-CREATE TABLE IF NOT EXISTS benchmark_record (
-  owner uuid NOT NULL, number int NOT NULL, at timestamptz NOT NULL, body text NOT NULL, PRIMARY KEY (owner, number))"""
+CREATE TABLE IF NOT EXISTS benchmark_call (
+  owner uuid NOT NULL, number int NOT NULL, at timestamptz NOT NULL, key bytea NOT NULL UNIQUE,
+  arguments jsonb NOT NULL, PRIMARY KEY (owner, number))"""
 
 _ADVANCE = """
 UPDATE benchmark_owner SET position = position + 1, done = done + 1
 WHERE id = %(ledger_stream)s AND position = %(ledger_position)s RETURNING id"""
-_RECORD = """
-INSERT INTO benchmark_record (owner, number, at, body)
-SELECT head.id, %(ledger_position)s::int, clock_timestamp(), %(body)s::text FROM head"""
-_WITHOUT = f"WITH head AS ({_ADVANCE}), record AS ({_RECORD}) SELECT head.id FROM head"
+_CALL = """
+INSERT INTO benchmark_call (owner, number, at, key, arguments)
+SELECT head.id, %(ledger_position)s::int, clock_timestamp(), %(key)s::bytea, %(arguments)s::jsonb FROM head"""
+_WITHOUT = f"WITH head AS ({_ADVANCE}), call AS ({_CALL}) SELECT head.id FROM head"
 
 # Streams as sessions have them: ids that sort by time, twenty events each.
 _EVENTS = """
@@ -79,8 +83,8 @@ class Owner:
 
     def without(self) -> None:
         """Do the transaction alone."""
-        values: dict[str, Any] = {"ledger_stream": self.id, "ledger_position": self.position, "body": _BODY}
-        if fetch_one(_WITHOUT, values) is None:
+        place = {"ledger_stream": self.id, "ledger_position": self.position}
+        if fetch_one(_WITHOUT, place | self._call()) is None:
             raise BenchmarkFailed("the transaction did nothing")
         self.position += 1
 
@@ -92,9 +96,14 @@ class Owner:
             position=self.position,
             events=[Event("call.intended", "agent:support", {"amount_minor": 1200}, {"order": "#W1"})],
             advance=Statement("head", _ADVANCE),
-            also=[Statement("record", _RECORD, {"body": _BODY})],
+            also=[Statement("call", _CALL, self._call())],
         )
         self.position += 1
+
+    def _call(self) -> dict[str, Any]:
+        arguments = canonical_bytes(_ARGUMENTS)
+        key = hashlib.sha256(b"%b %d " % (self.id.bytes, self.position) + arguments).digest()
+        return {"key": key, "arguments": arguments.decode()}
 
     def timed(self, variant: str, seconds: float) -> list[float]:
         """Do transactions of a variant for so long, and return what each took, in seconds."""
