@@ -17,6 +17,7 @@ class AgentopsConfig(AppConfig):
         """Register the system checks, which need the loaded apps."""
         import_module("agentops.gateway.checks")
         import_module("agentops.ledger.checks")
+        import_module("agentops.ledger.checkpoint_checks")
         import_module("agentops.llm.checks")
         import_module("agentops.policy.checks")
         import_module("agentops.registry.checks")

@@ -14,6 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from agentops.embedded.errors import EmbeddedPostgresError
+from agentops.kernel.clock import utcnow
+from agentops.ledger.evidence import troubles
 
 OK = "ok"
 logger = logging.getLogger(__name__)
@@ -38,7 +40,10 @@ def ready(request: HttpRequest) -> JsonResponse:
     checks = {"database": _database, "migrations": _migrations, **({"redis": _redis} if settings.REDIS_URL else {})}
     states = {name: _state(name, check) for name, check in checks.items()}
     usable = all(state == OK for state in states.values())
-    body = {"status": OK if usable else "unavailable", "checks": states}
+    body: dict[str, object] = {"status": OK if usable else "unavailable", "checks": states}
+    if usable and settings.LEDGER_KEY:
+        # An alarm, not a reason to send nobody here: another process would be behind as far.
+        body["ledger"] = "behind" if troubles(utcnow()) else OK
     return JsonResponse(body, status=200 if usable else 503)
 
 

@@ -3,6 +3,7 @@
 from agentops.agents.models import Agent, AgentVersion, Elevation, Threshold, ToolGrant
 from agentops.api.models import WebhookDelivery, WebhookEndpoint, WebhookLatest
 from agentops.gateway.models import Breaker, SecretConsent
+from agentops.ledger.checkpoint_models import LedgerCheckpoint, LedgerCosignature, LedgerDelivery
 from agentops.ledger.log_models import LedgerEntry, LedgerHead, LedgerSubtree
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
 from agentops.policy.models import RuleSet
@@ -19,6 +20,9 @@ __all__ = [
     "Freeze",
     "Invocation",
     "KnownTarget",
+    "LedgerCheckpoint",
+    "LedgerCosignature",
+    "LedgerDelivery",
     "LedgerEntry",
     "LedgerEvent",
     "LedgerHead",

@@ -1,19 +1,25 @@
-"""A random secret that stays the same for one folder."""
+"""Random secrets that stay the same for one folder."""
 
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 
-def stored_secret(folder: Path) -> str:
-    """Return the secret kept in ``folder`` (mode 0600), making both when needed. Raises OSError."""
-    path = folder / "secret_key"
+def new_secret() -> str:
+    """Return a secret for signing: 64 random bytes as text."""
+    return secrets.token_urlsafe(64)
+
+
+def stored_secret(folder: Path, name: str = "secret_key", *, make: Callable[[], str] = new_secret) -> str:
+    """Return the secret kept as ``name`` in ``folder`` (mode 0600), making both when needed. Raises OSError."""
+    path = folder / name
     if not path.exists():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = folder / f"secret_key.{os.getpid()}"
+        unfinished = folder / f"{name}.{os.getpid()}"
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_urlsafe(64))
+            file.write(make())
         try:
             # Unlike a rename this leaves alone what another process made at the same moment.
             os.link(unfinished, path)

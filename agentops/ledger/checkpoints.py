@@ -1,15 +1,17 @@
 """The text of a checkpoint: what the log was at one size (pure).
 
-As C2SP's tlog-checkpoint has it: the log's origin, the size in decimal digits, the root in base64, each on a line of its
-own; then extension lines. Ours are ``chain`` with the last link of the hash chain in hex, and ``time`` in ISO 8601, UTC.
+As C2SP's tlog-checkpoint has it: the log's origin, the size in decimal digits, the root in base64, each on a line of
+its own; then extension lines. Ours are ``chain`` with the last link of the hash chain in hex, and ``time`` in ISO
+8601, UTC.
 """
 
 import base64
 import binascii
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
+from agentops.kernel.clock import isoformat
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger.merkle import HASH_BYTES, MOST_LEAVES
 
@@ -46,7 +48,7 @@ def format_checkpoint(checkpoint: Checkpoint) -> str:
     if checkpoint.chain_hash is not None:
         lines.append(f"chain {checkpoint.chain_hash.hex()}")
     if checkpoint.at is not None:
-        lines.append(f"time {checkpoint.at.astimezone(UTC).replace(tzinfo=None).isoformat()}Z")
+        lines.append(f"time {isoformat(checkpoint.at)}")
     text = "".join(f"{line}\n" for line in lines)
     if parse_checkpoint(text) != checkpoint:
         raise BadCheckpoint("the values make no checkpoint")
@@ -56,7 +58,7 @@ def format_checkpoint(checkpoint: Checkpoint) -> str:
 def parse_checkpoint(text: str) -> Checkpoint:
     """Read the text of a note. Unknown extension lines are passed over. Raises BadCheckpoint."""
     lines = text.split("\n", MOST_EXTENSIONS + 4)
-    if not 4 <= len(lines) <= MOST_EXTENSIONS + 4 or lines.pop():  # noqa: PLR2004 - three lines, each ended
+    if not 4 <= len(lines) <= MOST_EXTENSIONS + 4 or lines.pop():
         raise BadCheckpoint("a checkpoint has three lines, and some more at most")
     if not all(lines):
         raise BadCheckpoint("a line of the checkpoint is empty")
@@ -95,8 +97,9 @@ def _extensions(lines: list[str]) -> tuple[bytes | None, datetime | None]:
 
 def _time(value: str) -> datetime:
     try:
-        if _TIME.fullmatch(value) is None:
-            raise ValueError
-        return datetime.fromisoformat(value)
+        found = datetime.fromisoformat(value) if _TIME.fullmatch(value) else None
     except ValueError:
-        raise BadCheckpoint("the checkpoint's time is no moment in UTC") from None
+        found = None
+    if found is None:
+        raise BadCheckpoint("the checkpoint's time is no moment in UTC")
+    return found

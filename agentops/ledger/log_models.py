@@ -26,7 +26,8 @@ class TransactionIdField(models.TextField):  # type: ignore[type-arg] # takes no
         return "%s::text::xid8"
 
 
-def _sha256(field: str) -> Exact:
+def is_sha256(field: str) -> Exact:
+    """Say that a column has 32 bytes."""
     return Exact(Length(field), 32)
 
 
@@ -46,7 +47,7 @@ class LedgerEntry(models.Model):
             models.UniqueConstraint(fields=["stream", "position"], name="an_event_stands_in_the_log_once"),
             models.CheckConstraint(condition=models.Q(index__gte=0), name="the_log_starts_at_zero"),
             models.CheckConstraint(
-                condition=models.Q(_sha256("leaf_hash"), _sha256("chain_hash")),
+                condition=models.Q(is_sha256("leaf_hash"), is_sha256("chain_hash")),
                 name="hashes_of_the_log_have_32_bytes",
             ),
         ]
@@ -70,7 +71,7 @@ class LedgerSubtree(models.Model):
             models.CheckConstraint(
                 condition=models.Q(level__gte=1, level__lte=8), name="subtrees_have_levels_from_one_to_eight"
             ),
-            models.CheckConstraint(condition=models.Q(_sha256("hash")), name="roots_of_subtrees_have_32_bytes"),
+            models.CheckConstraint(condition=models.Q(is_sha256("hash")), name="roots_of_subtrees_have_32_bytes"),
         ]
 
     def __str__(self) -> str:
@@ -96,7 +97,7 @@ class LedgerHead(models.Model):
         constraints = [
             models.CheckConstraint(condition=models.Q(id=1), name="the_log_has_one_head"),
             models.CheckConstraint(
-                condition=models.Q(_sha256("chain_hash"), size__gte=0), name="a_head_has_a_size_and_a_link"
+                condition=models.Q(is_sha256("chain_hash"), size__gte=0), name="a_head_has_a_size_and_a_link"
             ),
         ]
         triggers = [

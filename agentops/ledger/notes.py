@@ -1,8 +1,8 @@
-"""Signed notes: a text, and Ed25519 signatures under it by anybody whose key has a name (pure).
+r"""Signed notes: a text, and Ed25519 signatures under it by anybody whose key has a name (pure).
 
 The form is that of C2SP's signed-note: the text, a blank line, and a line for each signature, which is an em dash, the
 key's name, and base64 of the key's id (4 bytes) and the signature. A key's id is the first four bytes of SHA-256(name
-|| "\\n" || type || public key); the type is one byte, 0x01 for Ed25519 (signed-note) and 0x04 for Ed25519 cosignatures
+|| "\n" || type || public key); the type is one byte, 0x01 for Ed25519 (signed-note) and 0x04 for Ed25519 cosignatures
 with a time (tlog-cosignature). Keys are written as in Go's golang.org/x/mod/sumdb/note: ``name+id+base64`` (vkey) and
 ``PRIVATE+KEY+name+id+base64`` (skey), with the type in front of the key's 32 bytes.
 
@@ -96,7 +96,7 @@ class PublicKey:
 
     @property
     def key_id(self) -> bytes:
-        """The first 4 bytes of SHA-256(name || "\\n" || type || key), from signed-note."""
+        r"""The first 4 bytes of SHA-256(name || "\n" || type || key), from signed-note."""
         return hashlib.sha256(self.name.encode() + b"\n" + bytes([self.kind]) + self.key).digest()[:_ID_BYTES]
 
     def vkey(self) -> str:
@@ -235,7 +235,7 @@ def _require_genuine(text: str, signature: Signature, key: PublicKey) -> None:
 
 def _signature(row: str) -> Signature:
     parts = row.split(" ")
-    if len(parts) != 3 or parts[0] != _DASH:  # noqa: PLR2004 - a dash, a name, base64
+    if len(parts) != 3 or parts[0] != _DASH:
         raise BadNote("a line under the note is no signature")
     _require_name(parts[1])
     blob = _decoded(parts[2], "signature")
@@ -248,7 +248,7 @@ def _key_parts(text: str, what: str) -> tuple[str, bytes, int, bytes]:
     if len(text) > MOST_NAME + 100:
         raise BadNote(f"the {what} is too long")
     parts = text.split("+", 2)
-    if len(parts) != 3 or _HEX_ID.fullmatch(parts[1]) is None:  # noqa: PLR2004 - name, id, key
+    if len(parts) != 3 or _HEX_ID.fullmatch(parts[1]) is None:
         raise BadNote(f"the {what} is not written as name+id+base64")
     blob = _decoded(parts[2], what)
     if len(blob) != 1 + KEY_BYTES or blob[0] not in (ED25519, COSIGNATURE):
@@ -267,7 +267,7 @@ def _decoded(text: str, what: str) -> bytes:
 
 
 def _require_name(name: str) -> None:
-    if not 0 < len(name) <= MOST_NAME or "+" in name or any(c.isspace() or ord(c) < 32 for c in name):  # noqa: PLR2004
+    if not 0 < len(name) <= MOST_NAME or "+" in name or any(c.isspace() or ord(c) < 32 for c in name):
         raise BadNote("a key's name is empty, too long, or has a space or a plus sign in it")
     try:
         name.encode()

@@ -1,8 +1,8 @@
 """What a witness decides (pure): it signs the checkpoints of one history of a log, and nothing that contradicts it.
 
-The protocol is C2SP's tlog-witness. A request to ``add-checkpoint`` is the line ``old N``, hashes of a consistency proof
-in base64 on a line each (63 at most), a blank line, and the signed checkpoint. The answer to a good one is a line with
-the witness's cosignature. A witness remembers, of each log, the size and the root that it signed last.
+The protocol is C2SP's tlog-witness. A request to ``add-checkpoint`` is the line ``old N``, hashes of a consistency
+proof in base64 on a line each (63 at most), a blank line, and the signed checkpoint. The answer to a good one is a line
+with the witness's cosignature. A witness remembers, of each log, the size and the root that it signed last.
 """
 
 import base64
@@ -50,7 +50,7 @@ class Reply:
     seen: Seen | None = None
 
 
-class _Turned(Exception):  # noqa: N818 - a reply on its way, not an error
+class _Turned(Exception):
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.body)
         self.reply = reply

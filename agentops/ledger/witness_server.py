@@ -97,13 +97,13 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "witness"
     sys_version = ""
 
-    def do_POST(self) -> None:  # noqa: N802 - the library's name
+    def do_POST(self) -> None:
         self.close_connection = True
         if self.path != PATH:
             self._send(Reply(404, "there is nothing here\n"))
             return
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()) or len(length) > 9:  # noqa: PLR2004 - digits of any sane length
+        if not (length.isascii() and length.isdigit()) or len(length) > 9:
             self._send(Reply(411, "say how long the request is\n"))
         elif int(length) > MOST_BYTES:
             self._send(Reply(413, f"a request has {MOST_BYTES} bytes at most\n"))

@@ -61,16 +61,15 @@ class StateFile:
         with self._path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
         try:
-            if len(data) > MOST_BYTES:
-                raise ValueError
-            return {origin: _seen(value) for origin, value in json.loads(data).items()}
+            found: Any = json.loads(data) if len(data) <= MOST_BYTES else None
+            return {origin: _seen(value) for origin, value in found.items()}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise BadState(f"{self._path} cannot be read as the state of a witness") from None
 
     def _write(self, states: Mapping[str, Seen]) -> None:
         content = {origin: {"size": seen.size, "root": seen.root.hex()} for origin, seen in states.items()}
         unfinished = self._path.with_name(f"{self._path.name}.new")
-        with open(unfinished, "w", encoding="utf-8", opener=_private) as file:  # noqa: PTH123 - Path.open has no opener
+        with open(unfinished, "w", encoding="utf-8", opener=_private) as file:
             json.dump(content, file, sort_keys=True)
             file.flush()
             os.fsync(file.fileno())

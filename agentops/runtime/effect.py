@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from agentops.gateway import execute as gateway
+from agentops.gateway.evidence import refused_while_behind
 from agentops.gateway.execute import Done, NotAsked, NotDone, Outcome, Unknown
 from agentops.gateway.prepare import Refusal
 from agentops.kernel.clock import utcnow
@@ -57,6 +58,8 @@ def recover(work: Work, invocation: IntendedCall, tool: ToolSpec, *, again: bool
             outcome = NotDone(_NOT_CONTINUED)
         elif _withdrawn(work, tool):
             outcome = NotDone(_WITHDRAWN)
+        elif (stopped := refused_while_behind(tool, utcnow())) is not None:
+            outcome = NotDone(stopped)
         else:
             _record_retry(work, invocation)
             outcome = _call(work, invocation, tool, context)

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
+from agentops.gateway.evidence import refused_while_behind
 from agentops.gateway.execute import idempotency_key
 from agentops.gateway.prepare import Prepared, Refusal
 from agentops.kernel.canonical import dumps
@@ -190,6 +191,9 @@ def _turned_down_by(key: str) -> Refusal | None:
 
 def _decide(work: Work, write: Write, key: str) -> Decision:
     tool = write.prepared.tool
+    stopped = refused_while_behind(tool, write.at)
+    if stopped is not None:
+        return TurnedDown(stopped)
     window = open_window(work, tool, write.preview, write.at)
     rate = rate_of(work, tool, write.preview, write.at, trusted=write.trusted)
     verdict, facts = judge(

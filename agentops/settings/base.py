@@ -101,7 +101,19 @@ MAIL_FROM = ENVIRONMENT.text("MAIL_FROM", "")
 # Only tests speak to another one.
 SLACK_URL = "https://slack.com/api"
 # What the sweep looks after for packages that the runtime does not know.
-SWEEP_DUTIES = ["agentops.api.deliveries.forget_old", "agentops.ledger.sequencing.sequence_in_sweep"]
+SWEEP_DUTIES = [
+    "agentops.api.deliveries.forget_old",
+    "agentops.ledger.sequencing.sequence_in_sweep",
+    "agentops.ledger.checkpointing.checkpoint_in_sweep",
+    "agentops.ledger.delivering.deliver_in_sweep",
+    "agentops.ledger.evidence.watch_in_sweep",
+]
+# What signs the ledger's checkpoints, what the ledger is called, and where they are kept: docs/evidence.md.
+LEDGER_KEY = ENVIRONMENT.secret("LEDGER_KEY", "")
+LEDGER_ORIGIN = ENVIRONMENT.text("LEDGER_ORIGIN", "")
+LEDGER_SINKS = ENVIRONMENT.words("LEDGER_SINKS", ())
+# Whether nothing irreversible is done while the evidence is more than a minute behind.
+LEDGER_LAG_STOPS_WRITES = ENVIRONMENT.flag("LEDGER_LAG_STOPS_WRITES", False)
 # Where billing is done, "embedded" or "stripe": docs/operations.md, "Billing at Stripe".
 BILLING_SYSTEM = ENVIRONMENT.choice("BILLING_SYSTEM", "embedded", ("embedded", "stripe"))
 # Only tests speak to another one.

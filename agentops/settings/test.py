@@ -49,6 +49,12 @@ EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 TOOL_ENVIRONMENT = "sandbox"
 SECRET_SOURCE = "environment"  # noqa: S105 - where from, not what
 
+# Nothing is signed or sent, unless a test says otherwise.
+LEDGER_KEY = ""
+LEDGER_ORIGIN = ""
+LEDGER_SINKS = []
+LEDGER_LAG_STOPS_WRITES = False
+
 # No test reaches a model by accident of the environment it runs in.
 AGENT_MODEL = ""
 AGENT_MODEL_URL = ""

@@ -202,7 +202,7 @@ def _program(folder: Path, *more: str) -> Iterator[tuple[str, subprocess.Popen[s
     (folder / "key").write_text(KEY.skey())
     files = ["--key", str(folder / "key"), "--state", str(folder / "state")]
     command = [sys.executable, "-c", _KILLED, *files, "--log-key", LOG.public.vkey(), "--port", "0", *more]
-    process = subprocess.Popen(  # noqa: S603 - our own program
+    process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "PYTHONPATH": "."}
     )
     assert process.stdout is not None

@@ -11,7 +11,9 @@ from agentops.console.operations.presenters import FreezeLine, Notice, Standing,
 from agentops.console.operations.words import counted, scope_words
 from agentops.console.reveal import reveal_cut
 from agentops.console.said import actor_name
+from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import IncidentCode
+from agentops.ledger.evidence import troubles
 from agentops.registry import roles
 from agentops.tenancy.access import Reader
 from agentops.tenancy.models import Freeze, Tenant
@@ -51,7 +53,10 @@ def freeze_lines(freezes: Sequence[Freeze], tenant: Tenant) -> list[FreezeLine]:
 
 
 def standing_of(reader: Reader) -> Standing:
-    """Return what stands out of the tenant's operations. Two queries, three while an agent is frozen."""
+    """Return what stands out of the tenant's operations.
+
+    Two queries, one more while an agent is frozen, and one more where checkpoints are signed.
+    """
     active, freezes = queries.active_freezes(reader.tenant.pk)
     counts = queries.counts_of(reader.tenant.pk)
     stopping = sorted((one for one in active if not one.tool), key=_width)
@@ -72,6 +77,8 @@ def _width(freeze: Freeze) -> int:
 
 
 def _notices(freezes: int, counts: queries.Counts, *, may_administer: bool) -> Iterator[Notice]:
+    for trouble in troubles(utcnow()):
+        yield Notice(state=State("stop", trouble.words), url=reverse("operations"))
     if counts.unusual:
         verb = "is" if counts.unusual == 1 else "are"
         words = f"{counted(counts.unusual, 'session')} {verb} paused for something unusual"

@@ -14,6 +14,10 @@ COMMANDS = (
     "agentops.ledger.commands.sequence.COMMAND",
     "agentops.ledger.commands.status.COMMAND",
     "agentops.ledger.commands.roles.COMMAND",
+    "agentops.ledger.commands.checkpoint.COMMAND",
+    "agentops.ledger.commands.deliver.COMMAND",
+    "agentops.ledger.commands.keygen.COMMAND",
+    "agentops.ledger.commands.witness.COMMAND",
 )
 
 
