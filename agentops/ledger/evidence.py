@@ -59,10 +59,11 @@ class Evidence:
 
 _EVIDENCE = """
 SELECT
-  (SELECT e.at FROM ledger_event e
-   WHERE e.xid > COALESCE((SELECT cursor FROM ledger_head), '0'::xid8)
-     AND NOT EXISTS (SELECT FROM ledger_entry l WHERE l.stream = e.stream AND l.position = e.position)
-   ORDER BY e.xid LIMIT 1),
+  (SELECT min(at) FROM (
+     SELECT e.at FROM ledger_event e
+     WHERE e.xid > COALESCE((SELECT cursor FROM ledger_head), '0'::xid8)
+       AND NOT EXISTS (SELECT FROM ledger_entry l WHERE l.stream = e.stream AND l.position = e.position)
+     ORDER BY e.xid FETCH FIRST 1 ROWS WITH TIES) of_the_first_transaction),
   (SELECT e.at FROM ledger_entry l JOIN ledger_event e ON e.stream = l.stream AND e.position = l.position
    WHERE l.index = COALESCE((SELECT max(size) FROM ledger_checkpoint), 0)),
   (SELECT min(c.at) FROM ledger_delivery d JOIN ledger_checkpoint c ON c.size = d.size
