@@ -30,6 +30,7 @@ import sqlite3
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -520,6 +521,11 @@ class Streams:
                 raise Bad("position", what, index=index)
         return len(self._ahead)
 
+    def close(self) -> None:
+        """Remove the temporary file."""
+        if self._disk is not None:
+            self._disk.close()
+
     def _from_disk(self, stream: str) -> tuple[int, str] | None:
         if self._disk is None:
             return None
@@ -586,26 +592,32 @@ class ExportCheck:
         self.held: Bad | None = None
         self.last_at = ""
         self.manifest = read_small(folder / "manifest.json", EXPORT)
-        self.payloads = Payloads(folder / "payloads.jsonl") if self.manifest.get("payloads") is True else None
+        self.payloads: Payloads | None = None
 
     def run(self) -> None:
         """Check everything. Raises Bad at the first thing that does not hold, CannotTell when something is missing."""
         try:
             self._check_manifest()
             self._check_checkpoints()
-            with opened(self.folder / "events.jsonl") as file:
-                for line in lines_of(file):
-                    self._check_event(self._read(line))
-                    if self.tree.size in self.checkpoints.rows or self.tree.size in self.checkpoints.faults:
-                        self._check_checkpoints()
+            with ExitStack() as files:
+                if self.manifest.get("payloads") is True:
+                    self.payloads = Payloads(files.enter_context(opened(self.folder / "payloads.jsonl")))
+                self._check_events(files.enter_context(opened(self.folder / "events.jsonl")))
             if self.held is not None:
                 raise self.held
             self._check_end()
         except Bad as bad:
             raise self._placed(bad) from None
         finally:
+            self.streams.close()
             self.report.events = self.tree.size
             self.report.root = self.tree.root.hex()
+
+    def _check_events(self, file: BinaryIO) -> None:
+        for line in lines_of(file):
+            self._check_event(self._read(line))
+            if self.tree.size in self.checkpoints.rows or self.tree.size in self.checkpoints.faults:
+                self._check_checkpoints()
 
     def _placed(self, bad: Bad) -> Bad:
         """Return what was found with its range; what was held back comes first when it came first."""
@@ -743,8 +755,8 @@ class ExportCheck:
 class Payloads:
     """The bodies beside the events, in the order of their index. One that is missing may have been erased."""
 
-    def __init__(self, path: Path) -> None:
-        self._lines = lines_of(opened(path))
+    def __init__(self, file: BinaryIO) -> None:
+        self._lines = lines_of(file)
         self._next: dict[str, Any] | None = None
         self._found = self._without = 0
         self._advance(-1)
@@ -770,7 +782,8 @@ class Payloads:
     def check_end(self, size: int) -> None:
         """Require that no payload is left over. Raises Bad."""
         if self._next is not None:
-            raise Bad("payload", f"there is a payload for index {self._next['index']}, and no such event", index=size)
+            index = self._next["index"]
+            raise Bad("payload", f"there is a payload too many, for index {index}", index=min(index, size))
 
     def _advance(self, before: int) -> None:
         line = next(self._lines, None)

@@ -1,8 +1,9 @@
 """The drill: does the verifier find every way of tampering, and name the right place, and leave honest logs alone?"""
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
@@ -10,10 +11,10 @@ from typing import Any, Protocol
 from agentops.ledger import auditverify
 from agentops.ledger.drilling import history, tampering
 from agentops.ledger.drilling.logs import SINK, Log, honest
-from agentops.ledger.drilling.tampering import Way, edit, edit_and_chain, edit_and_hash
+from agentops.ledger.drilling.tampering import Harm, Way, edit, edit_and_chain, edit_and_hash
 
 COLUMNS = ("stream", "position", "at", "tenant", "type", "actor", "refs", "facts", "payload")
-LOGS_OF_ONE_DRAW = 10
+TRIALS_OF_ONE_LOG = 10
 """So many trials of a class change the same honest log, each at a place of its own."""
 
 _PLAIN = (
@@ -64,6 +65,9 @@ _PLAIN = (
     history.cosignature_forged,
     history.cosignatures_missing,
     history.signed_chain_wrong,
+    history.signed_root_wrong,
+    history.checkpoint_of_other_key,
+    history.second_signature_forged,
     history.manifest_size,
     history.manifest_origin,
     history.manifest_keys,
@@ -112,38 +116,74 @@ class Result:
 MOST_MISSED = 50
 
 
-def drill(
-    *,
-    trials: int,
-    honest_logs: int,
-    seed: int,
-    verifier: Verifier = auditverify,
-    classes: Mapping[str, Way] = CLASSES,
-) -> Result:
-    """Tamper with invented logs ``trials`` times in each class, and verify ``honest_logs`` that nobody touched.
+@dataclass(frozen=True)
+class Case:
+    """A log for the verifier. ``harm`` is what was done to it, None for an honest one."""
 
-    Found is what the verifier calls tampered, naming the index that it must name, in a range that has the first bad
-    event. The same ``seed`` gives the same drill. Writes to a temporary folder, no database.
-    """
-    result = Result(classes=len(classes), seed=seed)
-    for name, way in classes.items():
+    name: str
+    log: Log
+    harm: Harm | None
+
+    def answer(self, verifier: Verifier = auditverify) -> str:
+        """Return what is wrong with the verifier's answer, empty when nothing is."""
+        with tempfile.TemporaryDirectory(prefix="ledger-drill-") as name:
+            kept = self.log.write(Path(name))
+            trust = verifier.trust_of(*self.log.trust)
+            report = verifier.verify_export(
+                Path(name) / "export", trust, kept=kept, until=self.log.until, tail=self.log.tail
+            )
+        return _fault(report, self.harm)
+
+
+def _fault(report: Any, harm: Harm | None) -> str:
+    if harm is None:
+        return "" if report.verdict == "ok" else f"{report.verdict}: {report.what}"
+    if report.verdict != "tampered":
+        return f"index {harm.place} was not found: {report.verdict} {report.what}"
+    low, high = report.bad_range
+    if report.first_bad_index != harm.named:
+        return f"index {report.first_bad_index} was named instead of {harm.named}: {report.what}"
+    if not low <= harm.place <= high:
+        return f"index {harm.place} is not in the range {low} to {high}: {report.what}"
+    return ""
+
+
+def tampered(*, trials: int, seed: int) -> Iterator[Case]:
+    """Yield ``trials`` logs of each class that were tampered with at random places."""
+    for name, way in CLASSES.items():
         log = None
         for trial in range(trials):
             random = Random(f"{seed} {name} {trial}")  # noqa: S311 - a drill is to be repeatable
-            if log is None or trial % LOGS_OF_ONE_DRAW == 0:
+            if log is None or trial % TRIALS_OF_ONE_LOG == 0:
                 log = honest(random)
-            told = _tampered(verifier, way, random, log.copy())
-            result.trials += 1
-            result.found += not told
-            if told and len(result.missed) < MOST_MISSED:
-                result.missed.append(f"{name}, trial {trial}: {told}")
-    for number in range(honest_logs):
+            changed = log.copy()
+            yield Case(f"{name}, trial {trial}", changed, way(random, changed))
+
+
+def untouched(*, count: int, seed: int) -> Iterator[Case]:
+    """Yield ``count`` honest logs."""
+    for number in range(count):
         random = Random(f"{seed} honest {number}")  # noqa: S311 - see above
-        told = _alarmed(verifier, _used(random, honest(random)))
-        result.honest += 1
-        result.false_alarms += bool(told)
-        if told and len(result.missed) < MOST_MISSED:
-            result.missed.append(f"honest log {number}: {told}")
+        yield Case(f"honest log {number}", _used(random, honest(random)), None)
+
+
+def drill(*, trials: int, honest_logs: int, seed: int, verifier: Verifier = auditverify) -> Result:
+    """Tamper with invented logs ``trials`` times in each class, and verify ``honest_logs`` that nobody touched.
+
+    Found is what the verifier calls tampered, naming the index that it must name, in a range that has the first bad
+    event. The same ``seed`` gives the same drill. Writes to temporary folders, needs no database.
+    """
+    result = Result(classes=len(CLASSES), seed=seed)
+    for case in chain(tampered(trials=trials, seed=seed), untouched(count=honest_logs, seed=seed)):
+        fault = case.answer(verifier)
+        if case.harm is None:
+            result.honest += 1
+            result.false_alarms += bool(fault)
+        else:
+            result.trials += 1
+            result.found += not fault
+        if fault and len(result.missed) < MOST_MISSED:
+            result.missed.append(f"{case.name}: {fault}")
     return result
 
 
@@ -168,30 +208,3 @@ def _used(random: Random, log: Log) -> Log:
         log.kept = {SINK: log.kept[SINK]}
         log.quorum = 0
     return log
-
-
-def _report(verifier: Verifier, log: Log) -> Any:
-    with tempfile.TemporaryDirectory(prefix="ledger-drill-") as name:
-        kept = log.write(Path(name))
-        trust = verifier.trust_of(*log.trust)
-        return verifier.verify_export(Path(name) / "export", trust, kept=kept, until=log.until, tail=log.tail)
-
-
-def _alarmed(verifier: Verifier, log: Log) -> str:
-    """Return what the verifier says against an honest log, empty when nothing."""
-    report = _report(verifier, log)
-    return "" if report.verdict == "ok" else f"{report.verdict}: {report.what}"
-
-
-def _tampered(verifier: Verifier, way: Way, random: Random, log: Log) -> str:
-    """Return what is wrong with the verifier's answer to a log that was tampered with, empty when nothing is."""
-    harm = way(random, log)
-    report = _report(verifier, log)
-    if report.verdict != "tampered":
-        return f"index {harm.place} was not found: {report.verdict} {report.what}"
-    low, high = report.bad_range
-    if report.first_bad_index != harm.named:
-        return f"index {report.first_bad_index} was named instead of {harm.named}: {report.what}"
-    if not low <= harm.place <= high:
-        return f"index {harm.place} is not in the range {low} to {high}: {report.what}"
-    return ""

@@ -172,8 +172,12 @@ class _Pass:
             fits &= self._check_note(signed.note, signed.size)
         for row in self.others.rows.get(size, ()) if self.others else ():
             if signed is None or signed.size != size:
-                self.found.note("missing checkpoint", f"the one of size {size}, which others kept, is gone", self.agreed)
-            fits = self._check_checkpoint(row.said.root, row.said.chain or self.chain, "a kept checkpoint") & (fits is not False)
+                self.found.note(
+                    "missing checkpoint", f"the one of size {size}, which others kept, is gone", self.agreed
+                )
+            fits = self._check_checkpoint(row.said.root, row.said.chain or self.chain, "a kept checkpoint") & (
+                fits is not False
+            )
         if fits:
             self.agreed = size
 
@@ -211,7 +215,9 @@ class _Pass:
     def _check_subtree(self, level: int, index: int, root: bytes) -> None:
         row = _one("SELECT hash FROM ledger_subtree WHERE level = %s AND index = %s", level, index)
         if row is None or bytes(row[0]) != root:
-            self.found.note("subtree", f"subtree {index} of level {level} is not that of its entries", index << 8 * level)
+            self.found.note(
+                "subtree", f"subtree {index} of level {level} is not that of its entries", index << 8 * level
+            )
 
     def _check_subtrees(self) -> None:
         rows = _all("SELECT level, index FROM ledger_subtree WHERE (index + 1) << (8 * level) > %s", self.tree.size)
@@ -279,7 +285,9 @@ def _check_rows(found: Verified) -> None:
     sql = """SELECT stream, count(*), max(position) FROM ledger_event GROUP BY stream
     HAVING count(*) <> max(position) + 1 LIMIT %s"""
     for stream, count, last in _all(sql, MOST):
-        found.note("position", f"stream {stream} has {count} events, and its last position is {last}", _after_gap(stream))
+        found.note(
+            "position", f"stream {stream} has {count} events, and its last position is {last}", _after_gap(stream)
+        )
     for table, key in OWNERS.items():
         sql = f"""SELECT o.{key}, o.position, coalesce(e.upto, 0) FROM {table} o FULL JOIN
         (SELECT stream, max(position) + 1 AS upto FROM ledger_event GROUP BY stream) e ON e.stream = o.{key}
@@ -331,4 +339,3 @@ def _all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return list(cursor.fetchall())
-

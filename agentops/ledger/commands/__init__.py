@@ -18,6 +18,10 @@ COMMANDS = (
     "agentops.ledger.commands.deliver.COMMAND",
     "agentops.ledger.commands.keygen.COMMAND",
     "agentops.ledger.commands.witness.COMMAND",
+    "agentops.ledger.commands.verify.COMMAND",
+    "agentops.ledger.commands.export.COMMAND",
+    "agentops.ledger.commands.prove.COMMAND",
+    "agentops.ledger.commands.drill.COMMAND",
 )
 
 

@@ -102,6 +102,7 @@ def checkpoint_garbled(random: Random, log: Log) -> Harm:
     """A checkpoint cannot be read."""
     size = _size(random, log)
     log.checkpoints[size] = log.checkpoints[size].replace("\n\n", "\n")
+    _forget(log, size)
     return _of_checkpoint(log, size)
 
 
@@ -187,10 +188,41 @@ def signed_chain_wrong(random: Random, log: Log) -> Harm:
     note = sign(log, [size], log.signer)[size]
     log.events[size - 1]["chain"] = chain
     log.checkpoints[size] = note
+    _forget(log, size)
+    return _of_checkpoint(log, size)
+
+
+def signed_root_wrong(random: Random, log: Log) -> Harm:
+    """A checkpoint has the right chain and another root."""
+    size = _size(random, log)
+    leaf = log.events[0]["leaf"]
+    log.events[0]["leaf"] = random.randbytes(32).hex()
+    log.checkpoints |= sign(log, [size], log.signer)
+    log.events[0]["leaf"] = leaf
+    _forget(log, size)
+    return _of_checkpoint(log, size)
+
+
+def checkpoint_of_other_key(random: Random, log: Log) -> Harm:
+    """A checkpoint says what is true, and somebody else signed it."""
+    size = _size(random, log)
+    log.checkpoints |= sign(log, [size], Signer.drawn(ORIGIN, random))
+    _forget(log, size)
+    return _of_checkpoint(log, size)
+
+
+def second_signature_forged(random: Random, log: Log) -> Harm:
+    """Below a good signature by the same key stands a bad one."""
+    size = _size(random, log)
+    log.checkpoints[size] += _bent(random, log.checkpoints[size], log.signer).partition("\n\n")[2]
+    return _of_checkpoint(log, size)
+
+
+def _forget(log: Log, size: int) -> None:
+    """Have nobody else keep the checkpoint of this size, and need no witness."""
     for kept in log.kept.values():
         kept.pop(size)
     log.quorum = 0
-    return _of_checkpoint(log, size)
 
 
 def manifest_size(random: Random, log: Log) -> Harm:

@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agentops.kernel.canonical import JSON, canonical_bytes
 from agentops.kernel.clock import isoformat
-from agentops.ledger import auditverify
+from agentops.ledger import auditverify, merkle
+from agentops.ledger.chain import GENESIS, link
 from agentops.ledger.leaf import Leaf
 
 ORIGIN = "ledger.drill.example"
@@ -172,19 +173,16 @@ def leaf_of(event: dict[str, Any]) -> bytes:
 
 def rehash(events: list[dict[str, Any]], since: int, until: int | None = None) -> None:
     """Number events and compute their leaves and chain anew, as who holds the database can."""
-    chain = bytes.fromhex(events[since - 1]["chain"]) if since else bytes(32)
+    chain = bytes.fromhex(events[since - 1]["chain"]) if since else GENESIS
     for index in range(since, len(events) if until is None else until):
         leaf = leaf_of(events[index])
-        chain = hashlib.sha256(b"\x02" + chain + leaf).digest()
+        chain = link(chain, leaf)
         events[index] |= {"index": index, "leaf": leaf.hex(), "chain": chain.hex()}
 
 
 def text_of(events: Sequence[dict[str, Any]], at: datetime, origin: str = ORIGIN) -> str:
     """Return the text of the checkpoint over ``events``."""
-    tree = auditverify.Tree()
-    for event in events:
-        tree.append(bytes.fromhex(event["leaf"]))
-    root = base64.b64encode(tree.root).decode()
+    root = base64.b64encode(merkle.root([bytes.fromhex(event["leaf"]) for event in events])).decode()
     return f"{origin}\n{len(events)}\n{root}\nchain {events[-1]['chain']}\ntime {isoformat(at)}\n"
 
 

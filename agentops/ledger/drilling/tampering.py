@@ -258,6 +258,7 @@ def appended(random: Random, log: Log) -> Harm:
     index = len(log.events)
     _put_in(random, log, index)
     log.manifest["size"] = index + 1
+    log.quorum = 0
     return Harm.at(index)
 
 
