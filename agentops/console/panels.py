@@ -96,7 +96,7 @@ class ElevationRow:
 class Panel:
     """Everything on the page of a session with which people step in, as far as the reader may.
 
-    ``turned_down`` says why what was just tried was not done.
+    ``turned_down`` says why what was just tried was not done; ``may_prove`` offers evidence of each write.
     """
 
     turned_down: Sequence[str]
@@ -110,3 +110,4 @@ class Panel:
     scopes: Sequence[str]
     elevations: Sequence[ElevationRow]
     elevate: Control | None
+    may_prove: bool = False

@@ -134,6 +134,7 @@ def panel_of(
             for one in elevations
         ],
         elevate=_elevate(session, scopes, attempt) if may_elevate else None,
+        may_prove=reader.may_prove,
     )
 
 

@@ -21,6 +21,11 @@ urlpatterns = [
         views.step_payload,
         name="step_payload",
     ),
+    path(
+        "sessions/<uuid:session_id>/events/<int:position>/evidence/",
+        views.step_evidence,
+        name="step_evidence",
+    ),
     path("sessions/<uuid:session_id>/pause/", control_views.pause, name="session_pause"),
     path("sessions/<uuid:session_id>/resume/", control_views.resume, name="session_resume"),
     path("sessions/<uuid:session_id>/cancel/", control_views.cancel, name="session_cancel"),

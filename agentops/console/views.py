@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from agentops.console.context_processors import THEME_COOKIE, THEMES
+from agentops.console.evidence import evidence_pack
 from agentops.console.forms import SessionForm
 from agentops.console.pages import chosen_filter, home_page, session_list_page
 from agentops.console.presenters import DemoAccount
@@ -22,7 +23,7 @@ from agentops.console.session_page import Looked, session_page, step_download, s
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.runtime.models import Session
-from agentops.tenancy.access import STARTERS, TENANT_KEY, Reader, current_reader, staff_page
+from agentops.tenancy.access import PROVERS, STARTERS, TENANT_KEY, Reader, current_reader, staff_page
 
 THEME_SECONDS = 365 * 24 * 60 * 60
 LAST_POSITION = 2**31 - 1
@@ -165,6 +166,24 @@ def _download(session: Session, position: int) -> HttpResponse:
             "X-Content-Type-Options": "nosniff",
         },
     )
+
+
+@require_POST
+@never_cache
+@staff_page(*PROVERS)
+def step_evidence(request: HttpRequest, reader: Reader, session_id: UUID, position: int) -> HttpResponse:
+    """The evidence pack of the call that a step belongs to: a file, and an event that says who took it."""
+    session = session_of(reader, session_id)
+    if position > LAST_POSITION:
+        raise Http404("no such step")
+    try:
+        pack = evidence_pack(session, position, reader)
+    except AgentOpsError as error:
+        return HttpResponse(error.in_full, status=409, content_type="text/plain; charset=utf-8")
+    if pack is None:
+        raise Http404("no such step")
+    headers = {"Content-Disposition": f'attachment; filename="{pack.name}"', "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(pack.content, content_type="application/zip", headers=headers)
 
 
 @never_cache

@@ -160,7 +160,7 @@ def proof_record(entry: Entry, path: list[bytes], *, body: bool) -> Record:
 
 @dataclass(frozen=True)
 class Signed:
-    """A checkpoint as it is stored: the columns say what the note says."""
+    """A checkpoint as it is stored: the columns say what the note says, and witnesses' cosignatures are under it."""
 
     size: int
     root: bytes
@@ -177,9 +177,10 @@ def signed_checkpoints(*, upto: int | None = None) -> Iterator[Signed]:
         after = rows[-1][0]
 
 
-def last_checkpoint() -> Signed | None:
-    """Return the largest stored checkpoint, None before the first."""
-    rows = _rows(f"{_SIGNED} ORDER BY size DESC LIMIT 1", [])
+def last_checkpoint(*, quorum: int = 0) -> Signed | None:
+    """Return the largest stored checkpoint that ``quorum`` witnesses cosigned, None before the first."""
+    cosigned = "(SELECT count(DISTINCT witness) FROM ledger_cosignature w WHERE w.size = c.size) >= %s"
+    rows = _rows(f"{_SIGNED} WHERE {cosigned} ORDER BY size DESC LIMIT 1", [quorum])
     return _signed(rows[0]) if rows else None
 
 
@@ -189,7 +190,9 @@ def checkpoint_of(size: int) -> Signed | None:
     return _signed(rows[0]) if rows else None
 
 
-_SIGNED = "SELECT size, root, chain_hash, note FROM ledger_checkpoint"
+_SIGNED = """SELECT size, root, chain_hash, note ||
+coalesce((SELECT string_agg(w.line, '' ORDER BY w.id) FROM ledger_cosignature w WHERE w.size = c.size), '')
+FROM ledger_checkpoint c"""
 
 
 def _signed(row: tuple[int, Raw, Raw, str]) -> Signed:

@@ -6,9 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentops.kernel.canonical import JSON, canonical_bytes
+from agentops.kernel.clock import isoformat
 from agentops.kernel.errors import AgentOpsError
 from agentops.ledger import auditverify
-from agentops.ledger.entries import AT_ONCE, Entry, entries, event_record, last_checkpoint, signed_checkpoints
+from agentops.ledger.entries import (
+    AT_ONCE,
+    Entry,
+    Signed,
+    entries,
+    event_record,
+    last_checkpoint,
+    signed_checkpoints,
+)
 from agentops.ledger.payloads import Opened, read_payloads
 
 EVENTS, PAYLOADS, CHECKPOINTS, MANIFEST = "events.jsonl", "payloads.jsonl", "checkpoints.jsonl", "manifest.json"
@@ -30,23 +39,24 @@ class ExportRefused(AgentOpsError):
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written: the events up to the last checkpoint, the bodies among them, and how many checkpoints."""
+    """What was written: events, bodies among them, checkpoints, and when the last of these was signed (ISO, UTC)."""
 
     size: int
     payloads: int
     checkpoints: int
+    until: str
 
 
-def export(folder: Path, *, keys: Sequence[str], payloads: bool = False) -> Exported:
-    """Write the log up to its last checkpoint into an empty folder.
+def export(folder: Path, *, keys: Sequence[str], payloads: bool = False, quorum: int = 0) -> Exported:
+    """Write the log up to the last checkpoint that ``quorum`` witnesses cosigned into an empty folder.
 
     ``keys`` are the log's public keys (C2SP verifier keys), the present one first. Bodies that were erased are left
     out. The log may grow meanwhile: what has an index never changes. The manifest comes last, so that a folder with
     one is whole. Raises NothingToExport, ExportRefused, EventGone and NotCanonical.
     """
-    last = last_checkpoint()
+    last = last_checkpoint(quorum=quorum)
     if last is None:
-        raise NothingToExport("no checkpoint was signed yet")
+        raise NothingToExport("no checkpoint was signed yet, or too few witnesses cosigned")
     origin = _origin(keys)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExportRefused(f"{folder} is not an empty folder")
@@ -59,7 +69,7 @@ def export(folder: Path, *, keys: Sequence[str], payloads: bool = False) -> Expo
             signed += 1
     manifest = {"format": auditverify.EXPORT, "origin": origin, "size": last.size}
     (folder / MANIFEST).write_bytes(_line({**manifest, "keys": list(keys), "payloads": payloads}))
-    return Exported(last.size, bodies, signed)
+    return Exported(last.size, bodies, signed, _time_of(last))
 
 
 def _origin(keys: Sequence[str]) -> str:
@@ -67,6 +77,11 @@ def _origin(keys: Sequence[str]) -> str:
     if len(names) != 1:
         raise ExportRefused("the keys are of no log or of several", next_step="Name the public keys of this log.")
     return names.pop()
+
+
+def _time_of(checkpoint: Signed) -> str:
+    said = auditverify.read_checkpoint(auditverify.read_note(checkpoint.note).text)
+    return isoformat(said.time) if said.time else ""
 
 
 def _write_events(folder: Path, size: int, *, payloads: bool) -> int:

@@ -26,6 +26,9 @@ OPERATORS = frozenset({Role.SUPPORT, Role.ADMIN})
 ELEVATORS = frozenset({Role.ADMIN})
 """Who may let a session use an elevated scope."""
 
+PROVERS = frozenset({Role.APPROVER, Role.ADMIN})
+"""Who may take evidence of a call out of the house, payloads included."""
+
 P = ParamSpec("P")
 
 
@@ -52,6 +55,11 @@ class Reader:
     def may_elevate(self) -> bool:
         """Whether the person may give and take back elevated scopes."""
         return bool(self.roles & ELEVATORS)
+
+    @property
+    def may_prove(self) -> bool:
+        """Whether the person may take evidence of calls out of the house."""
+        return bool(self.roles & PROVERS)
 
     @property
     def actor(self) -> str:

@@ -58,6 +58,7 @@ TABLE = {
     "session_new": Row("post", 302, 404, 404, by="alice"),
     "session_detail": Row("get", 302, 404, 200),
     "step_payload": Row("get", 302, 404, 200),
+    "step_evidence": Row("post", 302, 404, 404, by="bob"),
     "session_pause": Row("post", 302, 404, 404, by="alice"),
     "session_resume": Row("post", 302, 404, 404, by="alice"),
     "session_cancel": Row("post", 302, 404, 404, by="alice"),
@@ -242,7 +243,7 @@ def test_rows_hold(request_: ApprovalRequest) -> None:
     told_of(make_incident(request_.tenant))
     args: dict[str, list[Any]] = {
         "hook": ["an-address-that-nobody-was-given"],
-        "step_payload": [request_.session_id, request_.position],
+        **{name: [request_.session_id, request_.position] for name in ("step_payload", "step_evidence")},
         **{name: [request_.session_id] for name in TABLE if name.startswith("session_") and name not in NO_SESSION},
         **{name: [request_.session_id, uuid4()] for name in ("session_answer", "session_revoke")},
         "session_undo": [request_.session_id, request_.invocation_id],

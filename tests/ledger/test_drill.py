@@ -20,6 +20,7 @@ ELSEWHERE = {
     "cannot be read: {error}": "a line that cannot be read: test_auditverify",
     "is no text": "a line that cannot be read: test_auditverify",
     'f"index {index}: {error}"': "a line that cannot be read: test_auditverify",
+    "one of the signatures": "with two keys only: test_auditverify",
     "later - 1": "a forged checkpoint after the end: test_auditverify",
     "does not continue": "no part of an export: test_auditverify",
     "is not number": "no part of an export: test_auditverify",

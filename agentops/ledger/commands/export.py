@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 from agentops.ledger.commands import Subcommand
 from agentops.ledger.commands.keys import KeysNeeded, declare_keys, trust_of
 from agentops.ledger.exporting import export
+from agentops.ledger.published import published_keys
 
 
 def _declare(parser: CommandParser) -> None:
@@ -18,10 +19,14 @@ def _declare(parser: CommandParser) -> None:
 
 
 def _run(options: Mapping[str, Any], out: OutputWrapper) -> int:
-    if trust_of(options) is None:
+    keys = options["key"] or published_keys()
+    trust = trust_of({**options, "key": keys})
+    if trust is None:
         raise KeysNeeded("The export names the keys of its log.")
-    done = export(options["folder"], keys=options["key"], payloads=options["payloads"])
+    done = export(options["folder"], keys=keys, payloads=options["payloads"], quorum=trust.quorum)
     out.write(f"{done.size} events, {done.payloads} payloads and {done.checkpoints} checkpoints: {options['folder']}")
+    if done.until:
+        out.write(f"Checkpoints signed after {done.until} cover more. Who has those verifies with --until {done.until}")
     return 0
 
 

@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 from agentops.ledger import auditverify
 from agentops.ledger.commands import Subcommand
 from agentops.ledger.commands.keys import KeysNeeded, declare_keys, trust_of
+from agentops.ledger.published import published_keys
 from agentops.ledger.verifying import Verified, verify
 
 MOST_SHOWN = 20
@@ -26,7 +27,9 @@ def _declare(parser: CommandParser) -> None:
 
 def _run(options: Mapping[str, Any], out: OutputWrapper) -> int:
     try:
-        found = verify(trust=trust_of(options), kept=options["checkpoints"])
+        found = verify(
+            trust=trust_of({**options, "key": options["key"] or published_keys()}), kept=options["checkpoints"]
+        )
     except auditverify.CannotTell as error:
         raise KeysNeeded(f"{error}.", next_step="Look at the folders and keys that you gave.") from error
     out.write(_as_json(found) if options["json"] else _as_text(found))
