@@ -35,11 +35,19 @@ _TOP_LEVEL = 8
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that does not hold. ``index`` is None for what has no place in the log (yet)."""
+    """Something that does not hold. ``index`` is None for what has no place in the log (yet).
+
+    ``last`` is the last index that it may be about: a root says that some entry under it was changed, not which.
+    """
 
     kind: str
     what: str
     index: int | None = None
+    last: int | None = None
+
+    def covers(self, index: int) -> bool:
+        """Tell whether something wrong at ``index`` explains this."""
+        return self.index is not None and self.last is not None and self.index <= index <= self.last
 
 
 @dataclass
@@ -62,12 +70,15 @@ class Verified:
     @property
     def first_bad_index(self) -> int | None:
         """The first index that something is wrong with, None when nothing is, or what is wrong has no index."""
-        return min((found.index for found in self.findings if found.index is not None), default=None)
+        exact = {found.index for found in self.findings if found.index is not None and found.last is None}
+        ranges = [found for found in self.findings if found.last is not None]
+        vague = {each.index for each in ranges if each.index is not None and not any(map(each.covers, exact))}
+        return min(exact | vague, default=None)
 
-    def note(self, kind: str, what: str, index: int | None = None) -> None:
+    def note(self, kind: str, what: str, index: int | None = None, last: int | None = None) -> None:
         """Keep a finding."""
         if len(self.findings) < MOST:
-            self.findings.append(Finding(kind, what, index))
+            self.findings.append(Finding(kind, what, index, last))
         else:
             self.more += 1
 
@@ -185,9 +196,9 @@ class _Pass:
         """Note what does not fit at the first entry since the last checkpoint that did."""
         size = self.tree.size
         if root != self.tree.root:
-            self.found.note("root", f"{which} of size {size} signed other entries", self.agreed)
+            self.found.note("root", f"{which} of size {size} signed other entries", self.agreed, size - 1)
         if chain != self.chain:
-            self.found.note("signed chain", f"{which} of size {size} signed another chain", self.agreed)
+            self.found.note("signed chain", f"{which} of size {size} signed another chain", self.agreed, size - 1)
         return (root, chain) == (self.tree.root, self.chain)
 
     def _check_note(self, note: str, size: int) -> bool:
@@ -215,9 +226,8 @@ class _Pass:
     def _check_subtree(self, level: int, index: int, root: bytes) -> None:
         row = _one("SELECT hash FROM ledger_subtree WHERE level = %s AND index = %s", level, index)
         if row is None or bytes(row[0]) != root:
-            self.found.note(
-                "subtree", f"subtree {index} of level {level} is not that of its entries", index << 8 * level
-            )
+            what = f"subtree {index} of level {level} is not that of its entries"
+            self.found.note("subtree", what, index << 8 * level, ((index + 1) << 8 * level) - 1)
 
     def _check_subtrees(self) -> None:
         rows = _all("SELECT level, index FROM ledger_subtree WHERE (index + 1) << (8 * level) > %s", self.tree.size)
@@ -288,12 +298,19 @@ def _check_rows(found: Verified) -> None:
         found.note(
             "position", f"stream {stream} has {count} events, and its last position is {last}", _after_gap(stream)
         )
+    for (stream,) in _all(_ORPHANS, MOST):
+        found.note("stream", f"stream {stream} belongs to nothing", _last(stream))
     for table, key in OWNERS.items():
         sql = f"""SELECT o.{key}, o.position, coalesce(e.upto, 0) FROM {table} o FULL JOIN
         (SELECT stream, max(position) + 1 AS upto FROM ledger_event GROUP BY stream) e ON e.stream = o.{key}
         WHERE o.{key} IS NOT NULL AND o.position <> coalesce(e.upto, 0) LIMIT %s"""  # noqa: S608 - constants
         for stream, due, upto in _all(sql, MOST):
             found.note("stream", f"stream {stream} has {upto} events, and its row speaks of {due}", _last(stream))
+
+
+_ORPHANS = f"""SELECT DISTINCT e.stream FROM ledger_event e
+WHERE {" AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} o WHERE o.{key} = e.stream)" for table, key in OWNERS.items())}
+LIMIT %s"""  # noqa: S608 - constants of this module
 
 
 def _check_waiting(found: Verified) -> None:
