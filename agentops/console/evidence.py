@@ -7,7 +7,7 @@ from agentops.console import queries
 from agentops.kernel.canonical import JSON
 from agentops.ledger.append import Event, append_to
 from agentops.ledger.packing import Evidence, Statement, gather, packed
-from agentops.ledger.published import published_keys
+from agentops.ledger.signing_keys import public_keys
 from agentops.runtime.models import Session
 from agentops.tenancy.access import Reader
 
@@ -35,7 +35,7 @@ def evidence_pack(session: Session, position: int, reader: Reader) -> Pack | Non
         return None
     wanted = sorted({0, *positions})
     evidence = gather(session.pk, wanted)
-    content = packed(evidence, _statements(evidence), keys=published_keys())
+    content = packed(evidence, _statements(evidence), keys=[key.vkey() for key in public_keys()])
     name = f"evidence-{session.pk}-step-{positions[0]}.zip"
     _record(session, positions, evidence.checkpoint.size, reader)
     return Pack(name, content)

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 from agentops.ledger.commands import Subcommand
 from agentops.ledger.commands.keys import KeysNeeded, declare_keys, trust_of
 from agentops.ledger.exporting import export
-from agentops.ledger.published import published_keys
+from agentops.ledger.signing_keys import public_keys
 
 
 def _declare(parser: CommandParser) -> None:
@@ -19,7 +19,7 @@ def _declare(parser: CommandParser) -> None:
 
 
 def _run(options: Mapping[str, Any], out: OutputWrapper) -> int:
-    keys = options["key"] or published_keys()
+    keys = options["key"] or [key.vkey() for key in public_keys()]
     trust = trust_of({**options, "key": keys})
     if trust is None:
         raise KeysNeeded("The export names the keys of its log.")

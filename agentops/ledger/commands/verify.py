@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser, OutputWrapper
 from agentops.ledger import auditverify
 from agentops.ledger.commands import Subcommand
 from agentops.ledger.commands.keys import KeysNeeded, declare_keys, trust_of
-from agentops.ledger.published import published_keys
+from agentops.ledger.signing_keys import public_keys
 from agentops.ledger.verifying import Verified, verify
 
 MOST_SHOWN = 20
@@ -28,7 +28,8 @@ def _declare(parser: CommandParser) -> None:
 def _run(options: Mapping[str, Any], out: OutputWrapper) -> int:
     try:
         found = verify(
-            trust=trust_of({**options, "key": options["key"] or published_keys()}), kept=options["checkpoints"]
+            trust=trust_of({**options, "key": options["key"] or [key.vkey() for key in public_keys()]}),
+            kept=options["checkpoints"],
         )
     except auditverify.CannotTell as error:
         raise KeysNeeded(f"{error}.", next_step="Look at the folders and keys that you gave.") from error
