@@ -18,6 +18,7 @@ class AgentopsConfig(AppConfig):
         import_module("agentops.gateway.checks")
         import_module("agentops.ledger.checks")
         import_module("agentops.ledger.checkpoint_checks")
+        import_module("agentops.ledger.vault_checks")
         import_module("agentops.llm.checks")
         import_module("agentops.policy.checks")
         import_module("agentops.registry.checks")

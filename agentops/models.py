@@ -6,6 +6,7 @@ from agentops.gateway.models import Breaker, SecretConsent
 from agentops.ledger.checkpoint_models import LedgerCheckpoint, LedgerCosignature, LedgerDelivery
 from agentops.ledger.log_models import LedgerEntry, LedgerHead, LedgerSubtree
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
+from agentops.ledger.vault_models import LedgerKey, LegalHold
 from agentops.policy.models import RuleSet
 from agentops.runtime.models import Invocation, MoneyWindow, ProcessInstance, Question, QuotaSecond, Session, SpendDay
 from agentops.runtime.rate_models import KnownTarget, RateLimit
@@ -26,8 +27,10 @@ __all__ = [
     "LedgerEntry",
     "LedgerEvent",
     "LedgerHead",
+    "LedgerKey",
     "LedgerRow",
     "LedgerSubtree",
+    "LegalHold",
     "Membership",
     "MoneyWindow",
     "Payload",

@@ -27,11 +27,10 @@ from django.db.models import (
 from django.db.models.functions import Cast, Right
 
 from agentops.console.codes import as_uuid, tail_of
-from agentops.kernel.canonical import loads
 from agentops.kernel.clock import utcnow
 from agentops.kernel.money import CURRENCIES
-from agentops.ledger.bodies import body_of
-from agentops.ledger.models import LedgerEvent, Payload
+from agentops.ledger.models import LedgerEvent
+from agentops.ledger.queries import payloads_of
 from agentops.policy.flow import ROWS
 from agentops.runtime.ports import ApprovalState
 from agentops.runtime.session import OBSERVED
@@ -336,8 +335,7 @@ def steps_before(request: ApprovalRequest, *, limit: int) -> list[tuple[LedgerEv
     """Return the last calls that the session made before it asked, oldest first, with their payloads."""
     before = LedgerEvent.objects.filter(stream=request.session_id, position__lt=request.position, type__in=_CALLS)
     events = list(before.order_by("-position")[:limit])[::-1]
-    payloads = Payload.objects.filter(stream=request.session_id, position__in=[event.position for event in events])
-    bodies = {position: loads(body_of(body)) for position, body in payloads.values_list("position", "body")}
+    bodies = payloads_of(request.session_id, [event.position for event in events])
     return [(event, bodies.get(event.position) or {}) for event in events]
 
 

@@ -25,6 +25,8 @@ from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 from servestatic.middleware import ServeStaticMiddleware
 
+from agentops.ledger.keys import ring
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The one server besides this machine that a test may speak to is the Redis that the run was given.
 ALLOWED_HOSTS = {"localhost", urlsplit(os.environ.get("REDIS_URL", "")).hostname}
@@ -195,6 +197,12 @@ def static_files_are_found_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ServeStaticMiddleware, "add_files_from_finders", add)
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_key_outlives_its_test() -> None:
+    """Forget the data keys of the test before: what it committed is gone, and epochs begin anew."""
+    ring.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,9 @@ from django.db.models import Count, Max, Q, QuerySet
 from agentops.console.records import Told
 from agentops.kernel.canonical import loads
 from agentops.kernel.ids import first_id
-from agentops.ledger.bodies import body_of, size_of
+from agentops.ledger.bodies import size_of
 from agentops.ledger.models import LedgerEvent
+from agentops.ledger.payloads import Erased, Read, read_payloads
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.states import ENDED, SessionStatus
 from agentops.tenancy.models import Freeze
@@ -135,16 +136,25 @@ def events_page(session_id: UUID, *, start: int) -> list[Told]:
     """Return at most 200 events from position ``start`` on, with their payloads except huge ones."""
     with connection.cursor() as cursor:
         cursor.execute(_EVENTS, [LARGE_BYTES, session_id, start, start + EVENTS_A_PAGE])
-        return [
-            Told(position, at, type_, actor, loads(refs), loads(facts), *_payload(body, head, stored))
-            for position, at, type_, actor, refs, facts, body, head, stored in cursor.fetchall()
-        ]
+        rows = cursor.fetchall()
+    read = read_payloads((session_id, row[0], row[-3]) for row in rows)
+    return [
+        Told(position, at, type_, actor, loads(refs), loads(facts), *_payload(payload, head, stored))
+        for (position, at, type_, actor, refs, facts, _, head, stored), payload in zip(rows, read, strict=True)
+    ]
 
 
-def _payload(body: bytes | None, head: bytes | None, stored: int) -> tuple[Any, int]:
-    """Return a payload, empty when it is huge, and its size, which the first bytes of the stored body tell."""
-    size = 0 if head is None else size_of(head, whole=stored)
-    return {} if body is None or size > LARGE_BYTES else loads(body_of(body)), size
+def _payload(read: Read, head: bytes | None, stored: int) -> tuple[Any, int, datetime | None]:
+    """Return a payload, empty when it is huge or erased, its size, and when it was erased.
+
+    The size of a huge one is what its first bytes tell.
+    """
+    if isinstance(read, Erased):
+        return {}, 0, read.at
+    if read is None:
+        return {}, 0 if head is None else size_of(head, whole=stored), None
+    size = len(read.body)
+    return {} if size > LARGE_BYTES else read.value, size, None
 
 
 _OUTLINE = """

@@ -9,7 +9,10 @@ from uuid import UUID
 
 @dataclass(frozen=True)
 class Told:
-    """An event with its payload read. ``size`` is that of the payload in bytes; a huge one is left out of ``body``."""
+    """An event with its payload read. ``size`` is that of the payload in bytes; a huge one is left out of ``body``.
+
+    ``erased_at`` is when the payload was erased, None while it can be read.
+    """
 
     position: int
     at: datetime
@@ -19,6 +22,7 @@ class Told:
     facts: dict[str, Any]
     body: dict[str, Any]
     size: int
+    erased_at: datetime | None = None
 
     @property
     def invocation(self) -> str:

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from agentops.kernel.canonical import loads
-from agentops.ledger.bodies import BadBody, body_of
+from agentops.ledger.payloads import bodies
 from agentops.registry.made import MOST_TOLD, Became, ToldCall
 from agentops.runtime.models import Invocation, Session
 from agentops.runtime.states import InvocationState
@@ -118,7 +118,9 @@ def _events(tenant_id: UUID, streams: Sequence[UUID], reads: Collection[str]) ->
     }
     with connection.cursor() as cursor:
         cursor.execute(_EVENTS, params)
-        return [_Row(*row) for row in reversed(cursor.fetchall())]
+        rows = cursor.fetchall()[::-1]
+    read = bodies((row[0], row[1], row[-1]) for row in rows)
+    return [_Row(*(*row[:-1], body)) for row, body in zip(rows, read, strict=True)]
 
 
 def _turned_down(row: _Row) -> Mapping[str, Any]:
@@ -168,8 +170,8 @@ def _without_row(row: _Row) -> ToldCall:
 def _body(row: _Row) -> Mapping[str, Any]:
     """Return the payload of an event, empty when it was erased or cannot be read."""
     try:
-        body = {} if row.body is None else loads(body_of(row.body))
-    except (BadBody, ValueError):
+        body = {} if row.body is None else loads(row.body)
+    except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
 

@@ -1,5 +1,6 @@
 """Random secrets that stay the same for one folder."""
 
+import base64
 import os
 import secrets
 from collections.abc import Callable
@@ -9,6 +10,11 @@ from pathlib import Path
 def new_secret() -> str:
     """Return a secret for signing: 64 random bytes as text."""
     return secrets.token_urlsafe(64)
+
+
+def new_master_key() -> str:
+    """Return a master key of the vault: 32 random bytes as base64."""
+    return base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def stored_secret(folder: Path, name: str = "secret_key", *, make: Callable[[], str] = new_secret) -> str:

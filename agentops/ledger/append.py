@@ -6,7 +6,7 @@ INSERTs select from the UPDATE's row, so when it matches nothing, nothing is wri
 raised. docs/design/hotpath.md has the figures that led to this shape.
 """
 
-import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,8 +22,12 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import derived_id
 from agentops.ledger.bodies import stored
+from agentops.ledger.keys import Purpose, period_of, ring, share_subject
 from agentops.ledger.leaf import Leaf
+from agentops.ledger.sealing import NONCE_BYTES, SALT_BYTES, DataKey, commitment, seal
 from agentops.ledger.sql import fetch_one
+from agentops.ledger.vault_models import RetentionClass
+from agentops.registry.subjects import LONGEST_SUBJECT, USER
 
 
 class StaleStream(AgentOpsError):
@@ -42,6 +46,21 @@ class Event:
     facts: dict[str, JSON] = field(default_factory=dict)
     refs: dict[str, str] = field(default_factory=dict)
     payload: JSON = None
+
+
+@dataclass(frozen=True)
+class About:
+    """Whom the payloads of a durable point are about ("" is the tenant itself), and how long they are to be kept.
+
+    ``epoch`` is that under which the position was read, for a caller that knows it: see ``ledger.keys``.
+    """
+
+    subject: str = ""
+    retention: RetentionClass = RetentionClass.SESSION
+    epoch: int | None = None
+
+
+NOBODY = About()
 
 
 @dataclass(frozen=True)
@@ -93,7 +112,7 @@ def _statement(advance: str, bodies: tuple[bool, ...], also: tuple[tuple[str, st
     return f"WITH {', '.join(parts)} SELECT {', '.join(wanted)} FROM head"  # noqa: S608 - see above
 
 
-def append(
+def append(  # noqa: PLR0913 - each is a part of the durable point, and all but three are always there
     *,
     stream: UUID,
     tenant_id: UUID,
@@ -102,16 +121,24 @@ def append(
     advance: Statement,
     also: Sequence[Statement] = (),
     at: datetime | None = None,
+    about: About = NOBODY,
 ) -> tuple[Any, ...]:
     """Append ``events`` at ``position``, ``position + 1``, … of ``stream``, or write nothing at all.
 
+    Payloads are sealed with the key of whom they are ``about``.
     ``advance`` is an UPDATE with RETURNING that must match exactly the owner's present state; its row is
     returned. ``also`` are further data-modifying statements that select from ``head``, its row. All of them may use
     ``ledger_stream``, ``ledger_position``, ``ledger_count`` (of events), ``ledger_tenant`` and ``ledger_at`` as
     parameters. Runs in the caller's transaction, or as one of its own. Raises StaleStream when ``advance`` or a
     required part matches no row, and NotCanonical when an event cannot be hashed.
     """
-    params = _event_params(stream, tenant_id, position, events, at or utcnow())
+    at = at or utcnow()
+    key = None
+    if any(event.payload is not None for event in events):
+        if about.subject and position == 0:
+            share_subject(tenant_id, about.subject)
+        key = ring.key_for(Purpose(tenant_id, about.subject, about.retention, period_of(at)), epoch=about.epoch)
+    params = _event_params(stream, tenant_id, position, events, at, key)
     params.update(advance.params)
     for statement in also:
         params.update(statement.params)
@@ -133,7 +160,7 @@ def _run(sql: str, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
 
 
 def _event_params(
-    stream: UUID, tenant_id: UUID, position: int, events: Sequence[Event], at: datetime
+    stream: UUID, tenant_id: UUID, position: int, events: Sequence[Event], at: datetime, key: DataKey | None
 ) -> dict[str, Any]:
     params: dict[str, Any] = {
         "ledger_stream": stream,
@@ -144,11 +171,12 @@ def _event_params(
     }
     for n, event in enumerate(events):
         digest = None
-        if event.payload is not None:
-            body = canonical_bytes(event.payload)
-            digest = hashlib.sha256(body).digest()
+        if event.payload is not None and key is not None:
+            body, salt = canonical_bytes(event.payload), os.urandom(SALT_BYTES)
+            digest = commitment(salt, body)
+            sealed = seal(key, stream, position + n, stored(body), salt=salt, nonce=os.urandom(NONCE_BYTES))
             params[f"ledger_digest_{n}"] = digest
-            params[f"ledger_body_{n}"] = stored(body)
+            params[f"ledger_body_{n}"] = sealed
         refs, facts = canonical_bytes(event.refs), canonical_bytes(event.facts)
         leaf = Leaf(stream, position + n, at, tenant_id, event.type, event.actor, event.refs, event.facts, digest)
         params[f"ledger_type_{n}"] = event.type
@@ -165,12 +193,14 @@ WHERE id = %(ledger_stream)s AND position = %(ledger_position)s RETURNING positi
 
 
 @transaction.atomic
-def append_to(*, tenant_id: UUID, name: str, events: Sequence[Event]) -> UUID:
+def append_to(*, tenant_id: UUID, name: str, events: Sequence[Event], subject: str | None = None) -> UUID:
     """Append to the stream called ``name`` (``agent:support``), made when new. Returns the stream's id.
 
     Belongs in the transaction that makes the change which the events record; concurrent writers of one stream
-    wait for each other.
+    wait for each other. ``subject`` is whom the payloads are about; None is the user who acts, if one does.
     """
+    if subject is None:
+        subject = acting(events)
     stream = derived_id(str(tenant_id), name)
     row = fetch_one(
         """INSERT INTO ledger_stream (id, tenant_id, name, position)
@@ -180,11 +210,21 @@ def append_to(*, tenant_id: UUID, name: str, events: Sequence[Event]) -> UUID:
     )
     assert row is not None  # noqa: S101 - an upsert with RETURNING always has a row
     position = int(row[0])
+    if subject and position > 0 and any(event.payload is not None for event in events):
+        # Erasing does not move these streams on: it waits for whoever is appending to one.
+        share_subject(tenant_id, subject)
     append(
         stream=stream,
         tenant_id=tenant_id,
         position=position,
         events=events,
         advance=Statement("head", _NEXT),
+        about=About(subject, RetentionClass.RECORD),
     )
     return stream
+
+
+def acting(events: Sequence[Event]) -> str:
+    """Return the user who does what the events tell, as a data subject; empty when no user does."""
+    actor = next((event.actor for event in events), "")
+    return actor if actor.startswith(f"{USER}:") and len(actor) <= LONGEST_SUBJECT else ""

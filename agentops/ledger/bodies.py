@@ -2,10 +2,12 @@
 
 A stored body is the JSON itself, or 0x01, its length as four bytes, and the JSON as raw deflate. No JSON text begins
 with 0x01, so rows of both kinds, and those from before this format, lie side by side. Digests are always of the JSON:
-what is proved does not depend on how it is stored.
+what is proved does not depend on how it is stored. ``ledger.sealing`` seals what is stored.
 """
 
 import zlib
+
+from agentops.ledger.sealing import OVERHEAD, is_sealed
 
 SHORTEST, LONGEST = 512, 32_000_000
 """The sizes of JSON, in bytes, that are worth deflating and that are inflated again."""
@@ -50,8 +52,13 @@ def body_of(raw: bytes | memoryview) -> bytes:
 
 
 def size_of(start: bytes | memoryview, *, whole: int | None = None) -> int:
-    """Return how many bytes of JSON a stored body holds; ``whole`` when only its first five bytes are at hand."""
+    """Return how many bytes of JSON a stored body holds; ``whole`` when only its first five bytes are at hand.
+
+    Of a sealed one nobody can tell: it is what is stored without the seal, deflated or not.
+    """
     start = bytes(start)
+    if is_sealed(start):
+        return max(0, (len(start) if whole is None else whole) - OVERHEAD)
     if start[:1] != bytes((_DEFLATED,)):
         return len(start) if whole is None else whole
     return int.from_bytes(start[1:_HEADER], "big")

@@ -1,5 +1,6 @@
 """Reading streams."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,14 +9,17 @@ from uuid import UUID
 from django.db import connection
 
 from agentops.kernel.canonical import JSON, loads
-from agentops.ledger.bodies import body_of
 from agentops.ledger.leaf import Leaf
 from agentops.ledger.models import LedgerEvent, Payload
+from agentops.ledger.payloads import Erased, Opened, read_payloads
 
 
 @dataclass(frozen=True)
 class StreamEvent:
-    """One event. ``body`` is the payload's canonical JSON, None when there is none or it was not asked for."""
+    """One event. ``body`` is the payload's canonical JSON, None when there is none, or no longer one.
+
+    ``erased_at`` is when the key of its payload was destroyed, None while it can be read.
+    """
 
     position: int
     at: datetime
@@ -24,6 +28,7 @@ class StreamEvent:
     refs: dict[str, str]
     facts: dict[str, Any]
     body: bytes | None
+    erased_at: datetime | None = None
 
 
 _EVENTS = """
@@ -38,16 +43,38 @@ def events_of(stream: UUID, *, start: int = 0, limit: int | None = None) -> list
     """Return the stream's events from position ``start`` on, with their payloads."""
     with connection.cursor() as cursor:
         cursor.execute(_EVENTS, [stream, start, limit])
-        return [
-            StreamEvent(position, at, type_, actor, loads(refs), loads(facts), None if body is None else body_of(body))
-            for position, at, type_, actor, refs, facts, body in cursor.fetchall()
-        ]
+        rows = cursor.fetchall()
+    read = read_payloads((stream, row[0], row[-1]) for row in rows)
+    return [
+        StreamEvent(
+            position,
+            at,
+            type_,
+            actor,
+            loads(refs),
+            loads(facts),
+            payload.body if isinstance(payload, Opened) else None,
+            payload.at if isinstance(payload, Erased) else None,
+        )
+        for (position, at, type_, actor, refs, facts, _), payload in zip(rows, read, strict=True)
+    ]
 
 
 def payload_of(stream: UUID, position: int) -> JSON:
-    """Return the payload of one event, None when it has none."""
-    body = Payload.objects.filter(stream=stream, position=position).values_list("body", flat=True).first()
-    return None if body is None else loads(body_of(body))
+    """Return the payload of one event, None when it has none, or it was erased."""
+    return payloads_of(stream, [position]).get(position)
+
+
+def payloads_of(stream: UUID, positions: Collection[int]) -> dict[int, JSON]:
+    """Return the payloads of events of a stream that have one, and whose payload was not erased."""
+    return {at: read.value for at, read in reads_of(stream, positions).items() if isinstance(read, Opened)}
+
+
+def reads_of(stream: UUID, positions: Collection[int]) -> dict[int, Opened | Erased]:
+    """Return what became of the payloads of events of a stream that have one."""
+    found = Payload.objects.filter(stream=stream, position__in=positions).values_list("position", "body")
+    rows = [(stream, position, body) for position, body in found]
+    return {row[1]: read for row, read in zip(rows, read_payloads(rows), strict=True) if read is not None}
 
 
 def leaf_of(event: LedgerEvent) -> Leaf:

@@ -9,6 +9,7 @@ from uuid import UUID
 from agentops.kernel.errors import IncidentCode
 from agentops.registry.drill import DrillSpec
 from agentops.registry.flow import Intent
+from agentops.registry.holder import SubjectHolder
 from agentops.registry.phase import Phase
 from agentops.registry.planner import Planner, Subject
 from agentops.registry.process import ProcessSpec
@@ -114,6 +115,7 @@ class RoleSpec:
     ``intents`` are the words of a request that ask for what its tools can do; a call that no word asked for goes to a
     person.
     ``phases`` withhold tools from a session until it has read what they need.
+    ``holder`` tells and erases what the role keeps about people, None when it keeps nothing.
     ``drill`` is how the fault drill works the role, None when it cannot.
     ``scenarios`` are worked by ``manage.py scenarios`` and say what must come of each.
 
@@ -149,6 +151,7 @@ class RoleSpec:
     credentials: tuple[str, ...] = ()
     disputed: Callable[[datetime, int], Sequence[Disputed]] | None = None
     rules: tuple[Rule, ...] = ()
+    holder: SubjectHolder | None = None
     screens: Screens | None = None
     reconcile: Callable[[UUID, datetime, datetime], Reconciliation] | None = None
     drill: DrillSpec | None = None

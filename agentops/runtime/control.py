@@ -15,7 +15,7 @@ from agentops.gateway.prepare import MAX_ARGUMENT_BYTES, Refusal
 from agentops.kernel.canonical import NotCanonical, canonical_bytes, storable
 from agentops.kernel.clock import utcnow
 from agentops.kernel.errors import AgentOpsError, IncidentCode
-from agentops.ledger.append import Event, StaleStream, Statement, append
+from agentops.ledger.append import About, Event, StaleStream, Statement, append
 from agentops.registry.planner import ASK_PERSON
 from agentops.runtime import statements
 from agentops.runtime.models import Invocation, Priority, Session
@@ -264,6 +264,7 @@ def _append(session: Session, events: list[Event], sql: str, params: dict[str, A
         position=session.position,
         events=events,
         advance=Statement("head", sql, params),
+        about=About(session.data_subject),
     )
     session.position += len(events)
 

@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import IncidentCode
-from agentops.ledger.append import Event, StaleStream, Statement, append
+from agentops.ledger.append import About, Event, StaleStream, Statement, append
 from agentops.llm.planners import planner_for
 from agentops.registry import roles
 from agentops.registry.roles import get_role
@@ -107,6 +107,7 @@ def _take(*, above: int, giving_up: Held | None = None) -> tuple[Session, str, i
             position=session.position,
             events=[Event("session.claimed", f"worker:{name}", {"fence": session.fence + 1, "planner": planner})],
             advance=Statement("head", wakeup.TAKE, params),
+            about=About(session.data_subject),
         )
     except StaleStream as error:
         # Its row is locked as it was found, so only its tenant's turn can stand against it.

@@ -16,7 +16,7 @@ from django.db import connection
 
 from agentops.agents.queries import Grants, grants_of
 from agentops.kernel.ids import first_id
-from agentops.ledger.bodies import BadBody, body_of
+from agentops.ledger.payloads import bodies
 from agentops.policy.compliance import PREFIX as PACKS
 from agentops.policy.facts import restored
 from agentops.policy.rules import Effect, Rule, narrow
@@ -105,7 +105,8 @@ def _events(streams: Sequence[UUID], since: datetime, until: datetime) -> Iterat
     }
     while True:
         found = _fetch(_EVENTS, params)
-        yield from (_Row(*row) for row in found)
+        read = bodies((row[0], row[1], row[-1]) for row in found)
+        yield from (_Row(*(*row[:-1], body)) for row, body in zip(found, read, strict=True))
         if len(found) < _EVENTS_AT_ONCE:
             return
         params = {**params, "stream": found[-1][0], "position": found[-1][1]}
@@ -170,8 +171,8 @@ def _record(row: _Row, version: UUID) -> Record | None:
 
 def _body(raw: bytes | None) -> dict[str, Any]:
     try:
-        found = orjson.loads(body_of(raw)) if raw else {}
-    except (BadBody, orjson.JSONDecodeError):
+        found = orjson.loads(raw) if raw else {}
+    except orjson.JSONDecodeError:
         return {}
     return found if isinstance(found, dict) else {}
 

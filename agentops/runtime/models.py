@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from agentops.agents.models import AgentVersion
 from agentops.kernel.ids import new_id
+from agentops.registry.subjects import session_subject
 from agentops.runtime.checks import invocation_fits, session_fits
 from agentops.runtime.states import ENDED, InvocationState, SessionStatus, Wish
 from agentops.tenancy.models import Tenant
@@ -99,6 +100,11 @@ class Session(models.Model):
 
     def __str__(self) -> str:
         return f"{self.title} ({self.status})"
+
+    @property
+    def data_subject(self) -> str:
+        """Whom its payloads are about; empty when about nobody in particular."""
+        return session_subject(self.tenant_id, self.customer_id, self.requester)
 
 
 class Invocation(models.Model):

@@ -14,7 +14,7 @@ from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import AgentOpsError
 from agentops.kernel.ids import new_id
-from agentops.ledger.append import Event, Statement, append
+from agentops.ledger.append import About, Event, Statement, append
 from agentops.policy.operations import adopt_rules
 from agentops.registry.planner import Subject
 from agentops.registry.role import Intake, RoleSpec
@@ -195,6 +195,7 @@ def move(
         advance=Statement("head", statements.MOVE, params),
         also=[*also, *forfeit_parts(session)],
         at=at,
+        about=About(session.data_subject),
     )
     session.position += len(events)
     session.status = status.value
@@ -216,5 +217,6 @@ def note(session: Session, events: Sequence[Event], *, also: Sequence[Statement]
         events=events,
         advance=Statement("head", statements.NOTE),
         also=also,
+        about=About(session.data_subject),
     )
     session.position += len(events)

@@ -19,7 +19,7 @@ from agentops.kernel.canonical import dumps
 from agentops.kernel.clock import utcnow
 from agentops.kernel.crashpoints import CrashPoint, reach
 from agentops.kernel.errors import AgentOpsError
-from agentops.ledger.append import Event, StaleStream, Statement, append
+from agentops.ledger.append import About, Event, StaleStream, Statement, append
 from agentops.ledger.sql import fetch_one
 from agentops.registry.planner import Answer, Observation, ObservationStatus, Turn, Usage
 from agentops.registry.tool import UndoCall
@@ -99,6 +99,7 @@ def record(
                 advance=advance,
                 also=parts,
                 at=at,
+                about=About(held.data_subject, epoch=held.epoch),
             )
         except StaleStream:
             if as_decided or not stands_elsewhere(held):

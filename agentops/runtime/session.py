@@ -125,6 +125,7 @@ class Held(Folded):
     role: str = field(kw_only=True)
     subject_id: str = field(kw_only=True)
     customer_id: str = field(kw_only=True)
+    data_subject: str = field(kw_only=True)
     workstream: str = field(kw_only=True)
     priority: int = field(kw_only=True)
     owner: str = field(kw_only=True)
@@ -302,6 +303,7 @@ def load(row: Session, *, owner: str, epoch: int) -> Held:
         role=row.role,
         subject_id=row.subject_id,
         customer_id=row.customer_id,
+        data_subject=row.data_subject,
         workstream=row.workstream,
         priority=row.priority,
         owner=owner,

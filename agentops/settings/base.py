@@ -100,6 +100,15 @@ SITE_URL = ENVIRONMENT.web_address("SITE_URL")
 MAIL_FROM = ENVIRONMENT.text("MAIL_FROM", "")
 # Only tests speak to another one.
 SLACK_URL = "https://slack.com/api"
+# What wraps the keys that payloads are sealed with, several while it is changed: docs/retention.md.
+VAULT_KEY = ENVIRONMENT.secret("VAULT_KEY", "")
+# So many days after its quarter a payload can no longer be read: of sessions, and of all other records.
+RETENTION_DAYS = {
+    "session": ENVIRONMENT.number("RETENTION_SESSION_DAYS", 2555, least=180, most=36_500),
+    "record": ENVIRONMENT.number("RETENTION_RECORD_DAYS", 2555, least=180, most=36_500),
+}
+# What keeps data about people besides roles: implementations of agentops.registry.holder.SubjectHolder, in this order.
+SUBJECT_HOLDERS: list[str] = []
 # What the sweep looks after for packages that the runtime does not know.
 SWEEP_DUTIES = [
     "agentops.api.deliveries.forget_old",

@@ -5,10 +5,18 @@ It answers to this machine only, because its passwords are published.
 
 from django.core.exceptions import ImproperlyConfigured
 
-from agentops.embedded.secret import stored_secret
+from agentops.embedded.secret import new_master_key, stored_secret
 from agentops.ledger.keygen import new_key
 from agentops.settings.base import *  # noqa: F403
-from agentops.settings.base import DATABASE_OPTIONS, DATABASE_POOL, DEMO_DIR, LEDGER_KEY, LOGGING, MAIL_FROM
+from agentops.settings.base import (
+    DATABASE_OPTIONS,
+    DATABASE_POOL,
+    DEMO_DIR,
+    LEDGER_KEY,
+    LOGGING,
+    MAIL_FROM,
+    VAULT_KEY,
+)
 from agentops.settings.readers import ENVIRONMENT
 
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
@@ -16,6 +24,7 @@ ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 try:
     SECRET_KEY = ENVIRONMENT.secret("SECRET_KEY", "") or stored_secret(DEMO_DIR)
     LEDGER_KEY = LEDGER_KEY or stored_secret(DEMO_DIR, "ledger_key", make=lambda: new_key("demo.ledger").skey())
+    VAULT_KEY = VAULT_KEY or stored_secret(DEMO_DIR, "vault_key", make=new_master_key)
 except OSError as error:
     raise ImproperlyConfigured(f"The folder {DEMO_DIR} cannot be written: {error}.") from error
 

@@ -7,6 +7,7 @@ from agentops.settings.base import DATABASE_OPTIONS, DEMO_DIR
 from agentops.settings.readers import ENVIRONMENT
 
 SECRET_KEY = "only-for-tests-" + "0" * 50
+VAULT_KEY = "b25seS1mb3ItdGVzdHMtb25seS1mb3ItdGVzdHMtMTI="  # 32 bytes that everybody knows
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 
 # Parallel test processes are started by this one and share its server through the environment.

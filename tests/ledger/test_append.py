@@ -11,7 +11,8 @@ from agentops.kernel.canonical import NotCanonical
 from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, StaleStream, Statement, append, append_to
 from agentops.ledger.models import LedgerEvent, LedgerRow, Payload, Stream
-from agentops.ledger.queries import events_of, leaf_of, payload_of
+from agentops.ledger.payloads import Opened
+from agentops.ledger.queries import events_of, leaf_of, payload_of, reads_of
 
 TENANT = UUID(int=7)
 
@@ -29,8 +30,11 @@ def test_events_get_consecutive_positions_and_verifiable_leaves() -> None:
     for row in rows:
         assert leaf_of(row).hash == bytes(row.leaf_hash)
     assert payload_of(stream, 0) == {"text": "naïve €"}
+    read = reads_of(stream, [0])[0]
+    assert isinstance(read, Opened)
+    assert (read.body, len(read.salt)) == ('{"text":"naïve €"}'.encode(), 32)
     assert rows[0].payload_digest is not None
-    assert bytes(rows[0].payload_digest) == hashlib.sha256('{"text":"naïve €"}'.encode()).digest()
+    assert bytes(rows[0].payload_digest) == hashlib.sha256(read.salt + read.body).digest()
     assert [event.type for event in events_of(stream, start=1)] == ["b", "c"]
     assert LedgerRow.objects.get(pk=f"{stream}:2").type == "c"
 

@@ -13,7 +13,9 @@ from agentops.kernel.ids import new_id
 from agentops.ledger.append import Event, append_to
 from agentops.ledger.bodies import LONGEST, SHORTEST, BadBody, body_of, size_of, stored
 from agentops.ledger.models import LedgerEvent, Payload
+from agentops.ledger.payloads import Opened, read_payloads
 from agentops.ledger.queries import events_of, payload_of
+from agentops.ledger.sealing import OVERHEAD
 
 WORDS = canonical_bytes({"text": "The agent may use this tool by itself. " * 40})
 NOISE = canonical_bytes({"text": "".join(chr(code) for code in random.Random(1).choices(range(33, 126), k=1_000))})
@@ -64,8 +66,10 @@ def test_no_more_is_inflated_than_the_length_says() -> None:
 def test_digest_is_that_of_the_json_whatever_form_it_is_stored_in() -> None:
     stream = append_to(tenant_id=new_id(), name="agent:x", events=[Event("a", "sweep", payload=loads(WORDS))])
     event, payload = LedgerEvent.objects.get(stream=stream), Payload.objects.get(stream=stream)
-    assert bytes(payload.body) == stored(WORDS) != WORDS
+    assert len(payload.body) == len(stored(WORDS)) + OVERHEAD < len(WORDS)
+    (read,) = read_payloads([(stream, 0, payload.body)])
+    assert isinstance(read, Opened)
     assert event.payload_digest is not None
-    assert bytes(event.payload_digest) == hashlib.sha256(WORDS).digest()
+    assert bytes(event.payload_digest) == read.commitment == hashlib.sha256(read.salt + WORDS).digest()
     assert payload_of(stream, 0) == loads(WORDS)
     assert [event.body for event in events_of(stream)] == [WORDS]

@@ -14,7 +14,7 @@ from agentops.console.queries import freezes_of
 from agentops.gateway.breaker import BreakerState
 from agentops.gateway.models import Breaker
 from agentops.kernel.canonical import loads
-from agentops.ledger.bodies import body_of
+from agentops.ledger.payloads import bodies
 from agentops.registry import roles
 from agentops.runtime.models import Invocation, Question, Session
 from agentops.runtime.reconciling import unreconciled
@@ -116,7 +116,7 @@ class Told:
 
 
 _TOLD = """
-SELECT e.refs->>'invocation', e.type, e.at, p.body
+SELECT e.refs->>'invocation', e.type, e.at, e.stream, e.position, p.body
 FROM ledger_event e LEFT JOIN ledger_payload p
   ON p.stream = e.stream AND p.position = e.position AND e.type = 'call.unknown'
 WHERE e.stream = ANY(%(streams)s) AND e.type IN ('call.intended', 'call.unknown')
@@ -130,7 +130,9 @@ def told_of(calls: Sequence[Invocation]) -> dict[UUID, Told]:
         return {}
     params = {"streams": [call.session_id for call in calls], "calls": [str(call.pk) for call in calls]}
     found: dict[UUID, Told] = {}
-    for text, kind, at, body in rows_of(_TOLD, params):
+    rows = rows_of(_TOLD, params)
+    read = bodies(row[3:] for row in rows)
+    for (text, kind, at, *_), body in zip(rows, read, strict=True):
         pk = UUID(text)
         before = found.get(pk, Told())
         if kind == "call.intended":
@@ -140,8 +142,8 @@ def told_of(calls: Sequence[Invocation]) -> dict[UUID, Told]:
     return found
 
 
-def _words_in(body: Any) -> str:
-    payload = loads(body_of(body)) if body is not None else {}
+def _words_in(body: bytes | None) -> str:
+    payload = loads(body) if body is not None else {}
     result = payload.get("result") if isinstance(payload, dict) else None
     if not isinstance(result, dict):
         return ""
