@@ -3,6 +3,7 @@
 from agentops.registry.role import RoleSpec, hands_over
 from billing_agent.connectors import disputed, owner_of
 from billing_agent.drill import DRILL
+from billing_agent.holding import Desk
 from billing_agent.hooks import WEBHOOKS
 from billing_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from billing_agent.playbook import Playbook
@@ -25,6 +26,7 @@ ROLE = RoleSpec(
     subject_kind="case",
     tools=TOOLS,
     grants=GRANTS,
+    holder=Desk(),
     queues=QUEUES,
     budget=BUDGET,
     playbook=Playbook,

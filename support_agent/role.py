@@ -2,6 +2,7 @@
 
 from agentops.registry.role import RoleSpec, hands_over
 from support_agent.connectors import owner_of
+from support_agent.holding import Desk
 from support_agent.intake import load_subject, open_subject, take_subjects, waiting_subjects
 from support_agent.playbook import Playbook
 from support_agent.policy import BUDGET, GRANTS, QUEUES
@@ -20,6 +21,7 @@ ROLE = RoleSpec(
     subject_kind="ticket",
     tools=TOOLS,
     grants=GRANTS,
+    holder=Desk(),
     queues=QUEUES,
     budget=BUDGET,
     playbook=Playbook,

@@ -175,10 +175,10 @@ def _handed_back(event: Told, calls: Mapping[str, int]) -> Said:
 
 
 def _made_way(event: Told, calls: Mapping[str, int]) -> Said:
-    title = str(event.facts.get("title", ""))
-    if not title:
+    urgent = str(event.facts.get("for", ""))
+    if not urgent:
         return Said(WORDS[event.type])
-    return Said("Made way for the more urgent session", title, session_pk=str(event.facts.get("for", "")))
+    return Said("Made way for the more urgent session", str(event.facts.get("title", "")), session_pk=urgent)
 
 
 def _frozen(event: Told, calls: Mapping[str, int]) -> Said:

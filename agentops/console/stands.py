@@ -131,13 +131,13 @@ _BESIDE = frozenset({"session.priority_changed", "budget.warned", "elevation.giv
 
 
 def _made_way(event: Told) -> Stands:
-    title = str(event.facts.get("title", ""))
+    title, urgent = str(event.facts.get("title", "")), str(event.facts.get("for", ""))
     return Stands(
         kind="notice",
-        words="Paused for the more urgent session" if title else "Paused for more urgent work",
-        reason=_quoted(title),
+        words="Paused for the more urgent session" if urgent else "Paused for more urgent work",
+        reason=_quoted(title) if title else (),
         then="It goes on as soon as a worker is free, and keeps its place until then.",
-        session_pk=str(event.facts.get("for", "")) if title else "",
+        session_pk=urgent,
     )
 
 

@@ -62,6 +62,7 @@ class IncidentCode(StrEnum):
     APPROVAL_EXPIRED = "APPROVAL_EXPIRED"
     CANCELLED = "CANCELLED"
     VERSION_GONE = "VERSION_GONE"
+    SUBJECT_ERASED = "SUBJECT_ERASED"
     WORKER_LOST = "WORKER_LOST"
     INTERNAL = "INTERNAL"
 
@@ -89,6 +90,7 @@ _INCIDENT_WORDS = {
     IncidentCode.APPROVAL_EXPIRED: "Nobody decided in time about something that the work cannot go on without.",
     IncidentCode.CANCELLED: "A person cancelled the session.",
     IncidentCode.VERSION_GONE: "The session began under a version of the program that is no longer installed.",
+    IncidentCode.SUBJECT_ERASED: "What is held about the person it was about was erased, so nobody can go on with it.",
     IncidentCode.WORKER_LOST: "The program that worked on this stopped several times at the same step.",
     IncidentCode.INTERNAL: "Something failed inside this program; the work was handed to a person.",
 }

@@ -4,6 +4,7 @@ A holder is named in ``settings.SUBJECT_HOLDERS``, or by its role. It is called 
 subject's keys, so that either everything is erased or nothing.
 """
 
+import re
 from typing import Protocol
 from uuid import UUID
 
@@ -39,3 +40,22 @@ class SubjectHolder(Protocol):
 
         Amounts, dates and ids that the books need stay. Raises CannotErase.
         """
+
+
+_ID = re.compile(r"(?=.{3,64}\Z)(?:[A-Za-z]{1,12}[-_][A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]*|#[A-Z]?[0-9]+|[A-Z]{3})\Z")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+
+
+def bare(value: JSON) -> JSON:
+    """Return what books need of JSON: numbers, ids, currencies and the form; every other text becomes empty.
+
+    An id is one short word with a sign and a digit in it, such as INV-1001 or a UUID; digits alone may be a telephone
+    number.
+    """
+    if isinstance(value, dict):
+        return {key: bare(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [bare(item) for item in value]
+    if isinstance(value, str):
+        return value if _ID.match(value) or _UUID.match(value) else ""
+    return value

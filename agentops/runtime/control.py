@@ -82,7 +82,7 @@ def _stop_once(session_id: UUID, wish: Wish, actor: str, reason: str) -> None:
     if before.status != SessionStatus.RUNNING:
         # The request is locked before the session, as in deciding.
         words = f"The session was {wish.done} by {actor.removeprefix('user:')}. {reason}".strip()
-        events, also = _withdrawn(session_id, actor, words)
+        events, also = withdrawn(session_id, actor, words)
     session = Session.objects.select_for_update().get(pk=session_id)
     if (session.status, session.position) != (before.status, before.position):
         raise _MovedOn
@@ -107,8 +107,8 @@ def _stop_once(session_id: UUID, wish: Wish, actor: str, reason: str) -> None:
     move(session, [*events, done], SessionStatus.PAUSED, also=also, wanted="", taken_by=taken_by, stop_code="")
 
 
-def _withdrawn(session_id: UUID, actor: str, words: str) -> tuple[list[Event], list[Statement]]:
-    """Withdraw what people were asked: to decide a call, or to answer a question."""
+def withdrawn(session_id: UUID, actor: str, words: str) -> tuple[list[Event], list[Statement]]:
+    """Withdraw what people were asked: to decide a call, or to answer a question. Locks the request first."""
     events: list[Event] = []
     also: list[Statement] = []
     pending = awaiting(session_id)

@@ -122,9 +122,10 @@ def _give_up(held: Held, session: Session, most: int) -> None:
     # What an operator wants done of a session is done whatever else its tenant runs.
     if not session.wanted and wakeup.running_beside(session.tenant_id, held.id) >= most:
         raise _NotItsTurn
-    # Nobody of one tenant may learn what another one works on.
+    # Nobody of one tenant may learn what another one works on; and its title may be words of a person, which facts
+    # would keep for good.
     ours = session.tenant_id == held.tenant_id
-    facts = {"for": str(session.pk), "title": session.title} if ours else {}
+    facts = {"for": str(session.pk)} if ours else {}
     event = Event("session.preempted", "runtime", facts)
     record(held, [event], Took(attempts=held.attempts), leaving=Leaving(SessionStatus.QUEUED))
 

@@ -39,6 +39,9 @@ def run(work: Work, *, give_up: Callable[[Work], Held | None] | None = None) -> 
     lost = held.attempts >= guards.MOST_LOST_WORKERS and not held.stop_code and held.asked is None
     if lost:
         compensation.stop(work, code=IncidentCode.WORKER_LOST, words=IncidentCode.WORKER_LOST.words)
+    elif held.erased and not held.stop_code:
+        # What is left of the history is no ground to act on.
+        compensation.stop(work, code=IncidentCode.SUBJECT_ERASED, words=IncidentCode.SUBJECT_ERASED.words)
     if not _take_up(work, again=not lost):
         return None
     while True:

@@ -58,7 +58,7 @@ EVENTS: dict[str, Rule] = {
     "session.woken":               Rule(frozenset({_S.SLEEPING}), _S.QUEUED),
     "session.stopping":            Rule(_RUNNING),
     "session.finished":            Rule(_RUNNING,      _S.FINISHED),
-    "session.stopped":             Rule(_RUNNING | _QUEUED, _S.STOPPED),
+    "session.stopped":             Rule(_LIVE,         _S.STOPPED),
     "session.cancelled":           Rule(_LIVE,         _S.CANCELLED),
     "session.reopened":            Rule(ENDED,         _S.QUEUED),
     "session.pause_requested":     Rule(_RUNNING),
@@ -196,6 +196,10 @@ def _stopped(account: Account, event: MachineEvent) -> None:
     account.stop_code = account.stop_code or event.facts.get("code", "")
     require(bool(account.stop_code), event, "has no code")
     require(event.facts.get("code") == account.stop_code, event, f"has another code than {account.stop_code}")
+    # Only what nobody may go on with stops where it waits; all else stops in a worker's hands, or in the queue.
+    worked = account.status in (SessionStatus.RUNNING, SessionStatus.QUEUED)
+    erased = event.facts.get("erased") is True
+    require(worked or erased, event, f"may not come while the session is {account.status}")
 
 
 def _reopened(account: Account, _event: MachineEvent) -> None:

@@ -142,9 +142,14 @@ def _insert(agent: Agent, subject: Subject, actor: str) -> Session:
     opened = Event(
         "session.opened",
         actor,
-        {"agent": str(agent.current_version), "role": agent.role, "title": session.title},
+        {"agent": str(agent.current_version), "role": agent.role},
         {"subject": subject.id, "customer": subject.customer_id or ""},
-        {"sender": subject.sender, "text": subject.text, "received_at": subject.received_at.isoformat()},
+        {
+            "title": session.title,
+            "sender": subject.sender,
+            "text": subject.text,
+            "received_at": subject.received_at.isoformat(),
+        },
     )
     reach(CrashPoint.SESSION_OPENING)
     move(session, [opened], SessionStatus.QUEUED)

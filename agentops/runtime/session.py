@@ -87,6 +87,7 @@ class Folded:
     ``awaited`` is a read whose answer was not due.
     ``stopped_at`` is the position at which it began to stop: what was intended before is not made any more.
     ``paused_for`` are the signs of the anomalies it was paused for, ``accepted`` when somebody let it go on with one.
+    ``erased``: part of it is about somebody who was erased since, and can no longer be read.
     ``signs`` has for each observation the digest of what the planner said ("" for a call), and whether it wrote.
     """
 
@@ -107,6 +108,7 @@ class Folded:
     approved: list[Approved] = field(default_factory=list)
     paused_for: tuple[str, ...] = ()
     accepted: dict[str, datetime] = field(default_factory=dict)
+    erased: bool = False
 
 
 @dataclass
@@ -189,11 +191,12 @@ def fold(events: list[StreamEvent]) -> Folded:
     arguments: dict[str, tuple[str, Any]] = {}
     for event in events:
         body: dict[str, Any] = {} if event.body is None else loads(event.body)
+        folded.erased = folded.erased or event.erased_at is not None
         invocation = event.refs.get("invocation", "")
         if "arguments" in body and invocation:
             arguments[invocation] = (event.facts["tool"], body["arguments"])
         _note(folded, event, body)
-        if event.type == "approval.approved":
+        if event.type == "approval.approved" and invocation in arguments:
             folded.approved.append(Approved(*arguments[invocation]))
         _follow_proposal(folded, event, body)
         _follow_request(folded, event, body)
@@ -276,7 +279,10 @@ def _follow_request(folded: Folded, event: StreamEvent, body: dict[str, Any]) ->
         folded.overdue = False
 
 
-def _by_person(event: StreamEvent, body: dict[str, Any]) -> ByPerson:
+def _by_person(event: StreamEvent, body: dict[str, Any]) -> ByPerson | None:
+    """Return what a person proposed, None once nobody can read it any more."""
+    if event.erased_at is not None:
+        return None
     undoes = event.refs.get("undoes")
     call = ToolCall(body["tool"], body["arguments"], body["rationale"]) if "tool" in body else None
     return ByPerson(event.actor, call, body.get("message", ""), UUID(undoes) if undoes else None)

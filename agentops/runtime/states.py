@@ -66,10 +66,11 @@ SESSION_TRANSITIONS: dict[SessionStatus, frozenset[SessionStatus]] = {
             _S.CANCELLED,
         }
     ),
-    _S.WAITING_APPROVAL: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED}),
-    _S.WAITING_PERSON: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED}),
-    _S.SLEEPING: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED}),
-    _S.PAUSED: frozenset({_S.QUEUED, _S.CANCELLED}),
+    # Whoever it is about is erased: then it stops wherever it stands.
+    _S.WAITING_APPROVAL: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED, _S.STOPPED}),
+    _S.WAITING_PERSON: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED, _S.STOPPED}),
+    _S.SLEEPING: frozenset({_S.QUEUED, _S.PAUSED, _S.CANCELLED, _S.STOPPED}),
+    _S.PAUSED: frozenset({_S.QUEUED, _S.CANCELLED, _S.STOPPED}),
     # An ended session comes back for one thing only: a person's proposal to undo what it did.
     _S.FINISHED: frozenset({_S.QUEUED}),
     _S.STOPPED: frozenset({_S.QUEUED}),

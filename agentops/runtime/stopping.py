@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agentops.kernel.errors import IncidentCode
 from agentops.ledger.append import Event, Statement
 from agentops.ledger.queries import events_of
 from agentops.runtime.ending import honest_end
@@ -26,9 +27,9 @@ def stop_unheld(
     ``events`` and ``also`` come before it: what is withdrawn because of it. One that is stopping already is STOPPED
     with the code that it stops for.
     """
-    folded = fold(events_of(session.pk))
+    folded, erased = fold(events_of(session.pk)), code == IncidentCode.SUBJECT_ERASED
     code = folded.stop_code or code if status is SessionStatus.STOPPED else code
     answer, outcome = honest_end(session.pk, folded, code)
-    facts = {"outcome": outcome, "code": code, "reason": reason}
+    facts = {"outcome": outcome, "code": code, "reason": reason, **({"erased": True} if erased else {})}
     ending = Event(f"session.{status.value}", actor, facts, {}, {"answer": answer.as_json()})
     move(session, [*events, ending], status, also=also, wanted="", taken_by="", stop_code=code, outcome=outcome)

@@ -108,7 +108,7 @@ RETENTION_DAYS = {
     "record": ENVIRONMENT.number("RETENTION_RECORD_DAYS", 2555, least=180, most=36_500),
 }
 # What keeps data about people besides roles: implementations of agentops.registry.holder.SubjectHolder, in this order.
-SUBJECT_HOLDERS: list[str] = []
+SUBJECT_HOLDERS = ["agentops.runtime.holding.Sessions", "approvals.holding.Requests"]
 # What the sweep looks after for packages that the runtime does not know.
 SWEEP_DUTIES = [
     "agentops.api.deliveries.forget_old",

@@ -46,7 +46,7 @@ REQUESTED = told("session.pause_requested", "user:ann", reason="Wait.")
         ({"status": "paused", "taken_by": "user:ann"}, [told("session.paused")], "Taken over by ann"),
         ({"status": "queued", "taken_by": "user:ann"}, [], "The step of ann waits on a free worker"),
         ({"status": "queued", "spent": True}, [], "Waits for the next day, because the spending limit"),
-        ({"status": "queued"}, [told("session.preempted", title="INC-493")], "Paused for the more urgent session"),
+        ({"status": "queued"}, [told("session.preempted", **{"for": "an-id"})], "Paused for the more urgent session"),
         ({"status": "queued"}, [told("session.preempted"), told("budget.warned")], "Paused for more urgent work"),
         ({"status": "queued"}, [told("session.preempted"), told("session.resumed")], "Waits on a free worker"),
         ({"status": "queued", "frozen": ("user:ann", "Bad prices.")}, [], "Frozen by ann"),

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_wrapped_key_opens_under_its_own_name_only(field: str) -> None:
     wrapped = wrap(master, NAME, SECRET, nonce=NONCE)
     assert SECRET not in wrapped
     assert unwrap(master, NAME, memoryview(wrapped)) == SECRET
-    other = UUID(int=7) if field.endswith("id") else "other"
+    other: Any = UUID(int=7) if field.endswith("id") else "other"
     with pytest.raises(BadSeal):
         unwrap(master, replace(NAME, **{field: other}), wrapped)
     with pytest.raises(BadSeal):

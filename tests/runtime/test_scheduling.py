@@ -215,7 +215,7 @@ def test_urgent_work_is_done_between_two_steps(
     assert toy.notes == ["w-1 0", *[f"w-u0 {step}" for step in range(3)], "w-1 1", "w-1 2"]
     (preempted,) = [event for event in stream(session) if event.type == "session.preempted"]
     urgent = Session.objects.get(subject_id="w-u0")
-    assert preempted.facts == {"for": str(urgent.pk), "title": "Work w-u0"}
+    assert preempted.facts == {"for": str(urgent.pk)}
     # It kept its place in the queue.
     assert session.rank_at == rank
     assert (urgent.status, events(urgent).count("session.claimed")) == ("finished", 1)
