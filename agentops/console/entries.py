@@ -5,7 +5,7 @@ event of a type that is not known here becomes a note: nothing that was recorded
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -61,9 +61,17 @@ def entries_of(events: Sequence[Told], known: Known) -> list[Entry]:
     for event in events:
         if before is not None and (event.at - before.at).total_seconds() >= IDLE_SECONDS:
             found.append(IdleEntry(words=_idle_words(before, event)))
-        found.extend(page.entries_at(event))
+        found.extend(_marked(entry, page.erased) for entry in page.entries_at(event))
         before = event
     return found
+
+
+def _marked(entry: Entry, erased: Mapping[int, datetime]) -> Entry:
+    """Say of an entry that what was said in any of its events was erased."""
+    if isinstance(entry, IdleEntry) or not erased:
+        return entry
+    at = max((erased[place] for place in (entry.position, *entry.folded) if place in erased), default=None)
+    return entry if at is None else replace(entry, erased_at=at)
 
 
 _WAITED_FOR = {
@@ -108,6 +116,7 @@ class _Page:
 
     def __init__(self, events: Sequence[Told], known: Known) -> None:
         self.known = known
+        self.erased = {event.position: event.erased_at for event in events if event.erased_at is not None}
         self.results = {e.invocation: e for e in events if e.type in _RESULTS}
         self.intended = {e.invocation for e in events if e.type == "call.intended"}
         self.asked = {e.request for e in events if e.type == "approval.requested"}

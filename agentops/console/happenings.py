@@ -7,7 +7,9 @@ why and what. An event of a type that is not known here becomes a note of its ty
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
+from agentops.console.codes import session_code
 from agentops.console.marks import Text
 from agentops.console.records import Told
 from agentops.console.reveal import reveal, reveal_cut
@@ -20,6 +22,11 @@ MOST_REASON = 600
 PRIORITIES = {3: "urgent", 2: "high", 1: "normal", 0: "low"}
 
 WORDS = {
+    "subject.erased": "What was held about a person was erased",
+    "subject.exported": "What is held about a person was taken out",
+    "hold.placed": "A legal hold was placed",
+    "hold.lifted": "A legal hold was lifted",
+    "records.ran_out": "Records ran out and can no longer be read",
     "session.opened": "The session was opened",
     "session.claimed": "A worker took the session",
     "session.handed_on": "The worker was ending and put the session back into the queue",
@@ -178,7 +185,15 @@ def _made_way(event: Told, calls: Mapping[str, int]) -> Said:
     urgent = str(event.facts.get("for", ""))
     if not urgent:
         return Said(WORDS[event.type])
-    return Said("Made way for the more urgent session", str(event.facts.get("title", "")), session_pk=urgent)
+    name = str(event.facts.get("title", "")) or _code_of(urgent)
+    return Said("Made way for the more urgent session", name, session_pk=urgent)
+
+
+def _code_of(session_pk: str) -> str:
+    try:
+        return session_code(UUID(session_pk))
+    except ValueError:
+        return session_pk
 
 
 def _frozen(event: Told, calls: Mapping[str, int]) -> Said:

@@ -18,7 +18,10 @@ TimeKind = Literal["model", "tool", "human", "idle"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Happening:
-    """What all entries have. `took`, `cost` and `tokens` are prepared ("1,912 tokens") or ""."""
+    """What all entries have. `took`, `cost` and `tokens` are prepared ("1,912 tokens") or "".
+
+    `erased_at` is when what was said there was erased, None while it can be read.
+    """
 
     position: int
     at: datetime
@@ -26,6 +29,7 @@ class _Happening:
     cost: str = ""
     tokens: str = ""
     folded: Sequence[int] = ()
+    erased_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,12 +99,15 @@ def erase(*, tenant_id: UUID, subject: str, actor: str, reason: str = "") -> Era
     return Erasure(subject, at, destroyed, rows)
 
 
-def export(*, tenant_id: UUID, subject: str) -> dict[str, JSON]:
+@transaction.atomic
+def export(*, tenant_id: UUID, subject: str, actor: str) -> dict[str, JSON]:
     """Return what is held about a subject: the rows of each holder, and every payload under the subject's keys.
 
-    Raises BadSubject.
+    That it was taken out goes on record. Raises BadSubject.
     """
     subject = parsed_subject(tenant_id, subject)
+    event = Event("subject.exported", actor, {"subject": subject})
+    append_to(tenant_id=tenant_id, name=f"tenant:{tenant_id}", events=[event])
     return {
         "tenant": str(tenant_id),
         "subject": subject,

@@ -38,9 +38,9 @@ def place_hold(*, tenant_id: UUID, subject: str, reason: str, actor: str) -> Leg
 
 
 @transaction.atomic
-def lift_hold(*, hold_id: UUID, actor: str) -> LegalHold:
-    """Take a hold back. Raises CannotHold when it was lifted already."""
-    hold = LegalHold.objects.select_for_update().get(pk=hold_id)
+def lift_hold(*, tenant_id: UUID, hold_id: UUID, actor: str) -> LegalHold:
+    """Take a hold back. Raises CannotHold when it was lifted already, and LegalHold.DoesNotExist."""
+    hold = LegalHold.objects.select_for_update().get(tenant_id=tenant_id, pk=hold_id)
     if hold.lifted_at is not None:
         raise CannotHold("The hold was lifted already.", next_step="Nothing is left to do.")
     hold.lifted_at, hold.lifted_by = max(utcnow(), hold.placed_at), actor[:150]

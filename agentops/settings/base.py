@@ -116,6 +116,7 @@ SWEEP_DUTIES = [
     "agentops.ledger.checkpointing.checkpoint_in_sweep",
     "agentops.ledger.delivering.deliver_in_sweep",
     "agentops.ledger.evidence.watch_in_sweep",
+    "agentops.ledger.retention.run_out",
 ]
 # What signs the ledger's checkpoints, what the ledger is called, and where they are kept: docs/evidence.md.
 LEDGER_KEY = ENVIRONMENT.secret("LEDGER_KEY", "")

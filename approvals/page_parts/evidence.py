@@ -7,7 +7,8 @@ from typing import Any
 from agentops.console.marks import Rule, UntrustedText
 from agentops.console.reveal import reveal, reveal_cut
 from agentops.kernel.canonical import JSON
-from agentops.ledger.queries import payload_of
+from agentops.ledger.payloads import Erased, Opened
+from agentops.ledger.queries import reads_of
 from approvals.insight.similar import similar_to
 from approvals.models import ApprovalRequest
 from approvals.page_parts.words import flat, written
@@ -56,13 +57,17 @@ def evidence(request: ApprovalRequest) -> dict[str, Any]:
 
 
 def _message(request: ApprovalRequest) -> UntrustedText:
-    opened = payload_of(request.session_id, 0)
+    read = reads_of(request.session_id, [0]).get(0)
+    opened = read.value if isinstance(read, Opened) else None
     received = opened.get("received_at") if isinstance(opened, dict) else None
+    words = "\n\n".join(filter(None, (request.subject_title, request.subject_text)))
+    if isinstance(read, Erased):
+        words = f"Erased on {read.at:%Y-%m-%d %H:%M} UTC."
     return UntrustedText(
         source=flat(f"{request.subject_kind.capitalize()} {request.subject_id}"),
         author=reveal(request.sender),
         at=datetime.fromisoformat(received) if received else request.created_at,
-        body=reveal("\n\n".join(filter(None, (request.subject_title, request.subject_text)))),
+        body=reveal(words),
     )
 
 
