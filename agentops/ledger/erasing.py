@@ -24,8 +24,8 @@ from agentops.ledger.keys import lock_subject
 from agentops.ledger.models import LedgerEvent, Payload
 from agentops.ledger.payloads import Opened, read_payloads
 from agentops.ledger.vault_models import Destroyed, LedgerKey
+from agentops.registry import roles
 from agentops.registry.holder import CannotErase, SubjectHolder
-from agentops.registry.roles import all_roles
 from agentops.registry.subjects import parsed_subject
 from agentops.tenancy.switchboard import bump_epoch
 
@@ -47,7 +47,7 @@ def holders() -> Iterator[SubjectHolder]:
     """Yield everything that keeps data about people: the settings' holders in their order, then those of roles."""
     for path in settings.SUBJECT_HOLDERS:
         yield import_string(path)()
-    for role in all_roles():
+    for role in roles.all_roles():
         if role.holder is not None:
             yield role.holder
 
