@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
 from agentops.ledger.notes import SigningKey
+
+ROOT = Path(__file__).parents[2]
 
 COMPLETE = {
     "SECRET_KEY": "x" * 60 + "yz123",
