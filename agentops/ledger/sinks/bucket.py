@@ -66,6 +66,7 @@ class Bucket:
         import boto3  # noqa: PLC0415 - an optional package
         from botocore.config import Config  # noqa: PLC0415 - an optional package
 
+        # Empty proxies: those of the environment would see the credentials.
         config = Config(
             connect_timeout=SECONDS, read_timeout=SECONDS, retries={"total_max_attempts": 1}, proxies={"": ""}
         )
