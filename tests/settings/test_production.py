@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentops.embedded.secret import new_master_key
 from agentops.ledger.notes import SigningKey
 
 ROOT = Path(__file__).parents[2]
@@ -50,9 +51,16 @@ def test_each_required_setting_is_named_when_it_is_missing(missing: str) -> None
 
 def test_deployment_checks_have_no_complaint() -> None:
     kept = {"LEDGER_KEY": SigningKey("log.example", bytes(32)).skey(), "LEDGER_SINKS": "folder audit /mnt/audit"}
-    answer = run({**COMPLETE, **kept}, "manage.py", "check", "--deploy", "--fail-level", "WARNING")
+    values = {**COMPLETE, **kept, "VAULT_KEY": new_master_key()}
+    answer = run(values, "manage.py", "check", "--deploy", "--fail-level", "WARNING")
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.strip().startswith("System check identified no issues")
+
+
+def test_without_a_master_key_the_checks_complain() -> None:
+    answer = run(COMPLETE, "manage.py", "check")
+    assert answer.returncode == 1
+    assert "agentops.E107" in answer.stderr
 
 
 def test_nothing_of_the_demo_is_left() -> None:
