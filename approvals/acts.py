@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 
 from agentops.kernel.canonical import JSON, storable
 from agentops.ledger.append import Event, append_to
+from agentops.runtime.models import Session
 from approvals.models import Act, ActKind, ApprovalRequest
 
 MOST_WORDS = 1_900
@@ -39,5 +40,12 @@ def record_act(
         {"request": str(request.pk), "session": str(request.session_id), "invocation": str(request.invocation_id)},
         {"words": said} if said else None,
     )
-    append_to(tenant_id=request.tenant_id, name=f"request:{request.pk}", events=[event])
+    about = about_of(request) if said else None
+    append_to(tenant_id=request.tenant_id, name=f"request:{request.pk}", events=[event], subject=about)
     return act
+
+
+def about_of(request: ApprovalRequest) -> str | None:
+    """Return whom words about a request are about: the person whose session asks, so that they go with that person."""
+    session = Session.objects.filter(pk=request.session_id).first()
+    return session.data_subject or None if session else None

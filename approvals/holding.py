@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from agentops.kernel.canonical import JSON
 from agentops.registry.holder import ERASED, bare
 from agentops.runtime.holding import sessions_about
-from approvals.models import Act, ApprovalRequest, Draft, Notice
+from approvals.models import Act, ApprovalRequest, Draft, Exemplar, Notice, Regret
 
 
 def requests_about(tenant_id: UUID, subject: str) -> QuerySet[ApprovalRequest]:
@@ -33,6 +33,9 @@ class Requests:
         """Blank what was shown and what people typed; who decided what, and when, stays."""
         found = requests_about(tenant_id, subject)
         rows = Draft.objects.filter(request__in=found).delete()[0]
+        # What a planner was to be shown as an example says nothing any more.
+        rows += Exemplar.objects.filter(request__in=found).delete()[0]
+        rows += Regret.objects.filter(request__in=found).exclude(words="").update(words="")
         rows += Act.objects.filter(request__in=found).exclude(words="").update(words="")
         Notice.objects.filter(request__in=found).exclude(last_error="").update(last_error="")
         for request in found.select_for_update(of=("self",)).order_by("id"):
@@ -53,7 +56,7 @@ def _told(request: ApprovalRequest) -> JSON:
         "subject": request.subject_title,
         "text": request.subject_text,
         "sender": request.sender,
-        "written": [act.words for act in request.acts.all() if act.words],
+        "written": [one.words for one in (*request.acts.all(), *request.regrets.all()) if one.words],
         "decided": [
             {"verdict": one.verdict, "reason": one.reason, "checked": one.checked} for one in request.decisions.all()
         ],

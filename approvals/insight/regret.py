@@ -14,6 +14,7 @@ from agentops.registry.role import Disputed
 from agentops.registry.roles import all_roles
 from agentops.runtime.models import Invocation
 from agentops.runtime.ports import ApprovalState
+from approvals.acts import about_of
 from approvals.insight.errors import AlreadySaid, NeedsWords, NotCarriedOut
 from approvals.insight.sql import fetch_all
 from approvals.models import ApprovalRequest, Exemplar, Regret
@@ -123,7 +124,8 @@ def record(request: ApprovalRequest, kind: str, actor: str, facts: dict[str, str
         {"request": str(request.pk), "session": str(request.session_id), "invocation": str(request.invocation_id)},
         {"words": words} if words else None,
     )
-    append_to(tenant_id=request.tenant_id, name=f"request:{request.pk}", events=[event])
+    about = about_of(request) if words else None
+    append_to(tenant_id=request.tenant_id, name=f"request:{request.pk}", events=[event], subject=about)
 
 
 def _locked(request_id: UUID | None, invocation_id: UUID | None) -> ApprovalRequest:

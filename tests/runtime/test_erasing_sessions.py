@@ -6,6 +6,7 @@ import pytest
 
 from agentops.agents.models import Agent
 from agentops.kernel.clock import utcnow
+from agentops.kernel.ids import derived_id
 from agentops.ledger import keys
 from agentops.ledger.erasing import erase
 from agentops.ledger.payloads import Erased, Opened
@@ -16,7 +17,8 @@ from agentops.runtime.control import pause_session
 from agentops.runtime.dispatch import claim
 from agentops.runtime.models import Invocation, Question, Session
 from agentops.runtime.operations import start_session
-from approvals.models import ApprovalRequest
+from approvals.acts import record_act
+from approvals.models import Act, ActKind, ApprovalRequest
 from tests.factories.people import Cast
 from tests.factories.runs import DONE, LOOK, TELL, begin, go_on, once, pay, stream, thinking
 from tests.factories.toy import Toy
@@ -55,6 +57,21 @@ def test_session_that_waits_for_a_decision_stops_and_its_request_is_withdrawn(
     request = ApprovalRequest.objects.get(session_id=session.pk)
     assert (request.state, request.effect, request.money_minor) == ("voided", "Erased", 5_000)
     assert Invocation.objects.get(session_id=session.pk).state == "refused"
+
+
+@pytest.mark.django_db
+def test_what_people_wrote_about_the_request_goes_too(toy: Toy, agent: Agent, cast: Cast) -> None:
+    session = go_on(begin(toy, agent, pay(5_000), DONE))
+    request = ApprovalRequest.objects.get(session_id=session.pk)
+    record_act(request, ActKind.ASKED, person=cast.alice, at=utcnow(), words="Is Ann Ash the owner?")
+    stream_id = derived_id(str(cast.tenant.pk), f"request:{request.pk}")
+    (event,) = [event for event in events_of(stream_id) if event.type == "request.asked"]
+    assert event.body == b'{"words":"Is Ann Ash the owner?"}'
+    erase_ann(cast)
+    assert [(one.body, one.erased_at is None) for one in events_of(stream_id) if one.type == "request.asked"] == [
+        (None, False)
+    ]
+    assert Act.objects.get(kind=ActKind.ASKED).words == ""
 
 
 @pytest.mark.django_db
