@@ -56,7 +56,8 @@ def _told(request: ApprovalRequest) -> JSON:
         "subject": request.subject_title,
         "text": request.subject_text,
         "sender": request.sender,
-        "written": [one.words for one in (*request.acts.all(), *request.regrets.all()) if one.words],
+        "written": [act.words for act in request.acts.all() if act.words],
+        "regretted": [regret.words for regret in request.regrets.all() if regret.words],
         "decided": [
             {"verdict": one.verdict, "reason": one.reason, "checked": one.checked} for one in request.decisions.all()
         ],
