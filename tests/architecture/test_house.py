@@ -12,7 +12,9 @@ OURS = ("agentops", "approvals", "support_agent", "billing_agent", "sre_agent", 
 PACKAGES = OURS[:5]
 LONGEST = {".py": 400, ".js": 400, ".css": 400, ".sh": 400, ".md": 400, ".html": 130}
 # Why a file may be longer, for every one that is.
-LONGER: dict[str, str] = {}
+LONGER: dict[str, str] = {
+    "agentops/ledger/auditverify.py": "auditors read and run one file, without the product",
+}
 IMPURE = frozenset(
     {
         "celery",

@@ -94,9 +94,9 @@ def client_of(stage: Stage, name: str) -> Client:
 
 def url_of(route: str, session: Session) -> str:
     nobodys = ("session_answer", "session_undo", "session_revoke", "call")
-    args = {"step_payload": [2], **{name: [NOBODYS] for name in nobodys}}
+    args = {"step_payload": [2], "step_evidence": [2], **{name: [NOBODYS] for name in nobodys}}
     of_session = route.startswith("session_") and route not in ("session_list", "session_new")
-    pk = [session.pk] if of_session or route == "step_payload" else []
+    pk = [session.pk] if of_session or route.startswith("step_") else []
     return reverse(route, args=[*pk, *args.get(route, [])])
 
 

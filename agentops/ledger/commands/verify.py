@@ -26,11 +26,9 @@ def _declare(parser: CommandParser) -> None:
 
 
 def _run(options: Mapping[str, Any], out: OutputWrapper) -> int:
+    keys = options["key"] or [key.vkey() for key in public_keys()]
     try:
-        found = verify(
-            trust=trust_of({**options, "key": options["key"] or [key.vkey() for key in public_keys()]}),
-            kept=options["checkpoints"],
-        )
+        found = verify(trust=trust_of({**options, "key": keys}), kept=options["checkpoints"])
     except auditverify.CannotTell as error:
         raise KeysNeeded(f"{error}.", next_step="Look at the folders and keys that you gave.") from error
     out.write(_as_json(found) if options["json"] else _as_text(found))
