@@ -211,7 +211,9 @@ def seal(log: Log, random: Random) -> None:
     """Sign the log's events at random sizes, and have everyone keep what they keep."""
     count = len(log.events)
     sizes = {count, *random.sample(range(1, count), random.randint(3, 9))}
-    log.made_at = {size: datetime.fromisoformat(log.events[size - 1]["at"]) + timedelta(seconds=9) for size in sizes}
+    # No two checkpoints are of one moment, also when their events are.
+    later = {size: timedelta(seconds=9, microseconds=size) for size in sizes}
+    log.made_at = {size: datetime.fromisoformat(log.events[size - 1]["at"]) + later[size] for size in sizes}
     log.checkpoints = sign(log, log.sizes, log.signer)
     log.kept[SINK] = dict(log.checkpoints)
     for name, witness in log.witnesses.items():
