@@ -3,7 +3,7 @@
     python benchmarks/ledger.py [--json] [--rounds N] [--events N] [--only PART,…]
 
 Makes a database of its own on the server of DATABASE_URL, or on an embedded one, and drops it at the end. The parts:
-insert, sequencer, growth. What the figures mean: docs/design/ledger.md.
+insert, sequencer, growth, verify. What the figures mean: docs/design/ledger.md.
 """
 
 import argparse
@@ -22,12 +22,14 @@ PARTS = {
     "insert": "benchmarks.ledger_insert",
     "sequencer": "benchmarks.ledger_sequencer",
     "growth": "benchmarks.ledger_growth",
+    "verify": "benchmarks.ledger_verify",
 }
 TARGETS = {
     "insert_ratio": "at least 0.8",
     "added_p95_ms": "at most 5",
     "sequencer_events_s": "at least 20000",
     "growth_1e6_over_1e4": "about 1",
+    "verify_events_s": "at least 50000",
 }
 
 

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
 from agentops.embedded.secret import new_master_key, stored_secret
-from agentops.ledger.checks import check_master_keys
 from agentops.ledger.sealing import master_keys
+from agentops.ledger.vault_checks import check_master_keys
 from agentops.settings.readers import Environment
 
 
