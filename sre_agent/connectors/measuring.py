@@ -22,9 +22,19 @@ def measured(tenant_id: UUID, target: str, services: Collection[str], now: datet
 
 
 def priority_of(tenant_id: UUID, incident_ref: str) -> int | None:
-    """Return the priority of an incident, None when there is no such incident."""
+    """Return how urgent an incident is to whoever changes something for it, None when there is no such incident.
+
+    One that an agent made less urgent counts as it did before: no agent moves the limit that it works under.
+    """
     found = models.Incident.objects.filter(tenant_id=tenant_id, ref=incident_ref)
-    return found.values_list("priority", flat=True).first() if incident_ref else None
+    incident = found.only("pk", "priority").first() if incident_ref else None
+    if incident is None:
+        return None
+    noted = models.Note.objects.filter(incident_id=incident.pk).exclude(operation_key="")
+    keys = list(noted.values_list("operation_key", flat=True))
+    updates = models.Operation.objects.filter(tenant_id=tenant_id, key__in=keys, action="UpdateIncident")
+    before: list[int] = [result["before"]["priority"] for result in updates.values_list("result", flat=True)]
+    return min([incident.priority, *before])
 
 
 def _since_disruption(tenant_id: UUID, target: str, now: datetime) -> int:
