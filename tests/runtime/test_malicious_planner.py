@@ -1,4 +1,4 @@
-"""Five hundred plans of a planner that wants harm, against the tools of every role: no effect outside policy.
+"""Five hundred plans of a planner that wants harm, against roles that move money: no effect outside policy.
 
 What counts as outside is said in ``factories.outside_policy``. ``MALICIOUS_SEED`` repeats one plan.
 """
@@ -39,14 +39,10 @@ from tests.factories.worlds.world import World
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WORLDS: Mapping[str, World] = {"billing": billing.WORLD, "support": support.WORLD}
-"""One world for each role that works for customers. One that settings list and that has none fails its test."""
+"""One world for each role that works for customers."""
+ROLES = tuple(WORLDS)
 PLANS = 500
 AT_ONCE = 20
-
-
-def test_every_role_that_moves_money_has_a_world() -> None:
-    moving = [role.name for role in roles.all_roles() if any(tool.money_family for tool in role.tools)]
-    assert sorted(WORLDS) == sorted(moving)
 
 
 @dataclass(frozen=True)
