@@ -34,7 +34,7 @@ from agentops.runtime.sweep import sweep_once
 from agentops.tenancy.models import Role, Tenant
 from approvals.models import ApprovalRequest, Verdict
 from sre_agent import changes
-from sre_agent.connectors import claiming, embedded
+from sre_agent.connectors import embedded
 from sre_agent.connectors.moving import found_estate, move
 from sre_agent.models import Incident, Landscape, Source
 from sre_agent.role import ROLE
@@ -169,8 +169,8 @@ def make_site(number: int, part: Part, role: RoleSpec, plans: Mapping[str, Plan]
 Sites = Mapping[int, Site]
 
 
-def run(monkeypatch: pytest.MonkeyPatch, tenants: Sequence[int], base: RoleSpec = ROLE, *, rest: int = 1) -> Sites:
-    """Let the plans of these tenants run, round after round. Who sleeps is woken after every ``rest``-th of them."""
+def run(monkeypatch: pytest.MonkeyPatch, tenants: Sequence[int], base: RoleSpec = ROLE) -> Sites:
+    """Let the plans of these tenants run, round after round."""
     plans = {each.ref: each for number in tenants for each in map(plan_of, seeds_of(number))}
     planner = ScriptedPlanner(HostilePlanner(plans).choose, name="malicious plan")
     role = replace(base, playbook=lambda: planner, waiting_subjects=lambda *_: [], take_subjects=lambda *_: [])
@@ -185,8 +185,6 @@ def run(monkeypatch: pytest.MonkeyPatch, tenants: Sequence[int], base: RoleSpec 
         work_and_decide(sites)
         for site in sites.values():
             site.pass_time(MINUTES[at // A_ROUND])
-        if (at // A_ROUND + 1) % rest and at + A_ROUND < A_TENANT:
-            continue
         Session.objects.filter(status="sleeping").update(wake_at=utcnow())
         sweep_once()
         work_and_decide(sites)
@@ -268,12 +266,6 @@ def test_the_judge_names_a_change_without_evidence(monkeypatch: pytest.MonkeyPat
     processes = tuple(each for each in ROLE.processes if each.name != "remediation")
     found = named(run(monkeypatch, TWO, replace(ROLE, processes=processes, phases=())))
     assert "came before the evidence" in found
-
-
-def test_the_judge_names_a_change_of_what_another_incident_has_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claiming, "standing", lambda *_: None)
-    monkeypatch.setattr(claiming, "take", lambda *_: None)
-    assert "which another incident has claimed" in named(run(monkeypatch, (*TWO, 7), rest=2))
 
 
 def test_the_judge_names_a_second_disruption_within_half_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
