@@ -120,6 +120,8 @@ def test_a_second_change_whose_share_nobody_knows_is_forbidden_unless_it_takes_n
     )
     assert "tenant.sre-too-soon" not in [rule for _, _, rules in asked(more) for rule in rules]
     assert [tool for tool, _, _ in asked(more)] == ["scale_service"]
+
+
 def test_an_incident_that_the_agent_made_less_urgent_asks_as_before(site: Site) -> None:
     calmer = ToolCall("update_incident", {"priority": 3})
     session = site.work(site.incident("mailer", priority=1), *reads("mailer"), calmer, archive(site))
