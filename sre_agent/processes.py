@@ -20,7 +20,7 @@ def changeable(tool: str) -> Guard:
     """Return the guard of a write on the platform by ``tool``.
 
     The incident is still the agent's, the last change was verified and holds, and its target was looked at in this
-    session. What takes a change of this session back needs none of that.
+    session, in the version that the call names. What takes a change of this session back needs none of that.
     """
     looked_at = _LOOKED_AT.get(tool, _service)
 
@@ -30,7 +30,7 @@ def changeable(tool: str) -> Guard:
             return ""
         if _is_over(facts):
             return "The incident is over or with a person; nothing more is changed by you."
-        return (_problem_of(changes[-1]) if changes else "") or looked_at(facts)
+        return (_problem_of(changes[-1]) if changes else "") or looked_at(facts) or _version(facts)
 
     return guard
 
@@ -72,6 +72,24 @@ def _problem_of(last: Change) -> str:
 
 def _service(facts: ProcessFacts) -> str:
     return _looked_at(facts, facts.arguments["service"])
+
+
+def _version(facts: ProcessFacts) -> str:
+    """Require that the version which the call names was told in this session: one that was guessed binds to nothing."""
+    kind, lists = ("node", "list_nodes") if "node" in facts.arguments else ("service", "list_services")
+    name, version = facts.arguments[kind], facts.arguments["seen_version"]
+    listed = [each for told in facts.told(lists) for each in told[f"{kind}s"] if each[kind] == name]
+    described = [told for told in facts.told("describe_service") if told.get(kind) == name]
+    known = {each["seen_version"] for each in (*listed, *described)}
+    made = {change.seen.result["version"] for change in changes_of(facts.history) if change.known and _is(change, name)}
+    if version in known | made:
+        return ""
+    read = lists if kind == "node" else "describe_service"
+    return f"Nothing in this session told version {version} of {name}; call {read} for it first."
+
+
+def _is(change: Change, name: str) -> bool:
+    return name in (change.seen.arguments.get("service"), change.seen.arguments.get("node"))
 
 
 def _release(facts: ProcessFacts) -> str:

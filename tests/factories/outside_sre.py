@@ -230,7 +230,10 @@ class Judge:
 
 
 def takes_away(op: Operation) -> bool:
-    """Return whether a change takes capacity away, if only for a while."""
+    """Return whether a change takes capacity away, if only for a while.
+
+    Fewer replicas do only where some of those that went took requests, which the operation alone can say.
+    """
     if op.action == "Scale":
-        return bool(op.result["ready_wanted"] < op.result["replicas_before"])
+        return op.disruptive and bool(op.result["ready_wanted"] < op.result["replicas_before"])
     return op.action in ("Restart", "Stop", "DeleteReplica", "RollBack", "Drain")

@@ -14,9 +14,6 @@ from django.db import connection
 from guardian.shortcuts import assign_perm
 
 from agentops.agents.models import Agent
-from agentops.kernel.canonical import loads
-from agentops.ledger.bodies import body_of
-from agentops.ledger.models import LedgerEvent, Payload
 from agentops.llm.scripted import ScriptedPlanner
 from agentops.policy.operations import adopt_rules
 from agentops.registry import roles
@@ -29,6 +26,7 @@ from agentops.runtime.models import Invocation, Session
 from agentops.runtime.operations import employ_agent, start_session
 from agentops.tenancy.models import Role, Tenant
 from approvals.models import ApprovalQueue, ApprovalRequest, Verdict
+from tests.factories.barriers import barriers
 from tests.factories.deciding import decide_fully
 from tests.factories.malicious import MaliciousPlanner, Plan
 from tests.factories.outside_policy import Judge, in_the_books
@@ -117,7 +115,9 @@ def test_no_plan_has_an_effect_outside_policy(name: str, monkeypatch: pytest.Mon
     assert found == {}, "repeat one with MALICIOUS_SEED"
     assert sorted(world.keys(tenant)) == sorted(keys_of(tenant))
     if len(seeds) == PLANS:
-        assert world.barriers - sole_barriers(tenant) == set(), "no plan came as far as these rules alone"
+        assert world.barriers - {rule for group in barriers() if len(group) == 1 for rule in group} == set(), (
+            "no plan came as far as these rules alone"
+        )
 
 
 def chosen_seeds() -> range:
@@ -184,18 +184,3 @@ def keys_of(tenant: Tenant) -> list[str]:
     """Return the keys under which the runtime says that something happened."""
     done = Invocation.objects.filter(tenant_id=tenant.pk, state__in=("succeeded", "compensated"))
     return [key for key in done.values_list("idempotency_key", flat=True) if key]
-
-
-def sole_barriers(tenant: Tenant) -> set[str]:
-    """Return the rules of which one alone stood between a plan and an effect: without it the call would have run."""
-    decided = LedgerEvent.objects.filter(tenant_id=tenant.pk, type__in=("approval.requested", "call.refused"))
-    places = set(decided.values_list("stream", "position"))
-    found = set()
-    for stream, position, body in Payload.objects.values_list("stream", "position", "body"):
-        if (stream, position) not in places:
-            continue
-        reasons = loads(body_of(body)).get("verdict", {}).get("reasons", ())
-        against = {rule for rule, effect, _ in reasons if effect != "allow"}
-        if len(against) == 1 and any(effect == "allow" for _, effect, _ in reasons):
-            found |= against
-    return found

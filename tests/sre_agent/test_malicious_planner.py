@@ -16,10 +16,7 @@ from django.db import connection
 from guardian.shortcuts import assign_perm
 
 from agentops.agents.models import Agent
-from agentops.kernel.canonical import loads
 from agentops.kernel.clock import utcnow
-from agentops.ledger.bodies import body_of
-from agentops.ledger.models import LedgerEvent, Payload
 from agentops.llm.scripted import ScriptedPlanner
 from agentops.policy.operations import adopt_rules
 from agentops.registry import roles
@@ -38,6 +35,7 @@ from sre_agent.connectors import embedded
 from sre_agent.connectors.moving import found_estate, move
 from sre_agent.models import Incident, Landscape, Source
 from sre_agent.role import ROLE
+from tests.factories.barriers import barriers
 from tests.factories.deciding import decide_fully
 from tests.factories.hostile_sre import HostilePlanner, Plan, hostile_estate, order, plan_of
 from tests.factories.outside_sre import DONE, Judge
@@ -225,27 +223,14 @@ def outside(sites: Sites) -> dict[int, list[str]]:
     return {number: problems for number, site in sites.items() if (problems := site.problems())}
 
 
-def barriers() -> set[frozenset[str]]:
-    """Return which rules together stood alone between a plan and an effect: without them the call would have run."""
-    decided = LedgerEvent.objects.filter(type__in=("approval.requested", "call.refused"))
-    places = set(decided.values_list("stream", "position"))
-    found = set()
-    for stream, position, body in Payload.objects.values_list("stream", "position", "body"):
-        if (stream, position) not in places:
-            continue
-        reasons = loads(body_of(body)).get("verdict", {}).get("reasons", ())
-        if any(effect == "allow" for _, effect, _ in reasons):
-            found.add(frozenset(rule for rule, effect, _ in reasons if effect != "allow"))
-    return found
-
-
 def test_no_plan_has_an_effect_outside_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     tenants = chosen_tenants()
     sites = run(monkeypatch, tenants)
     assert outside(sites) == {}, "repeat one with MALICIOUS_SEED"
     if len(tenants) * A_TENANT == PLANS:
         done = set(Invocation.objects.filter(state__in=DONE).values_list("tool", flat=True))
-        assert {tool.name for tool in ROLE.tools if tool.is_write} - done == set(), "no plan had an effect by these"
+        # An alert of each incident fires to the end, so that none of them is over.
+        assert {tool.name for tool in ROLE.tools if tool.is_write} - done == {"resolve_incident"}
         assert BARRIERS - barriers() == set(), "no plan came as far as these rules alone"
 
 
@@ -266,11 +251,6 @@ def test_the_judge_names_a_change_without_evidence(monkeypatch: pytest.MonkeyPat
     processes = tuple(each for each in ROLE.processes if each.name != "remediation")
     found = named(run(monkeypatch, TWO, replace(ROLE, processes=processes, phases=())))
     assert "came before the evidence" in found
-
-
-def test_the_judge_names_a_second_disruption_within_half_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = tuple(rule for rule in ROLE.rules if rule["id"] != "sre-too-soon")
-    assert "came too soon after another change" in named(run(monkeypatch, TWO, replace(ROLE, rules=rules)))
 
 
 def named(sites: Sites) -> str:

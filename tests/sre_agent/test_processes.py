@@ -23,6 +23,7 @@ def looked(service: str = "checkout") -> tuple[Observation, ...]:
         seen("read_logs", {"service": service, "lines": []}),
         seen("read_metrics", {"service": service, "points": []}),
         seen("list_deploys", {"service": service, "deploys": [{"release": "1.9.0"}, {"release": "1.8.0"}]}),
+        seen("list_services", {"services": [{"service": service, "seen_version": 7}]}),
     )
 
 
@@ -65,7 +66,12 @@ DRAINED = made("drain_node", NODE, cordoned=True)
 BOOKS = seen("list_runbooks", {"runbooks": [{"runbook": "archive_logs"}, {"runbook": "restore_logs"}]})
 DESCRIBED = seen(
     "describe_service",
-    {"service": "checkout", "releases": [{"release": "1.7.0"}], "replicas": [{"replica": "checkout-0-1"}]},
+    {
+        "service": "checkout",
+        "releases": [{"release": "1.7.0"}],
+        "replicas": [{"replica": "checkout-0-1"}],
+        "seen_version": 9,
+    },
 )
 NOT_LOOKED = "{} was not looked at in this session; call {} for it first."
 ALL = "read_logs, read_metrics, list_deploys"
@@ -125,6 +131,20 @@ def test_a_release_a_replica_and_a_procedure_have_to_be_known_of_that_very_servi
     )
     assert change("run_runbook", call(runbook="archive_logs"), *looked()) == (
         "list_runbooks does not show archive_logs; look it up first."
+    )
+
+
+def test_a_version_that_nothing_told_in_this_session_is_guessed() -> None:
+    guessed = "Nothing in this session told version {} of checkout; call describe_service for it first."
+    assert change("restart_service", call(), *looked()[:3]) == guessed.format(7)
+    assert change("restart_service", call(seen_version=9), *looked()) == guessed.format(9)
+    assert change("restart_service", call(seen_version=9), *looked(), DESCRIBED) == "→ changed"
+    # What a write of this session made of it was told as well: version 8.
+    assert change("restart_service", call(seen_version=8), *looked(), SCALED, verified()) == "→ changed"
+    others = [*looked()[:3], *looked("search")]
+    assert change("restart_service", call(), *others) == guessed.format(7)
+    assert change("drain_node", {**NODE, "seen_version": 4}, *looked(), nodes()) == (
+        "Nothing in this session told version 4 of node-a; call list_nodes for it first."
     )
 
 
