@@ -22,7 +22,7 @@ from agentops.embedded.processes import all_running_in
 
 MANAGE = Path(__file__).parents[2] / "manage.py"
 NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "AGENTOPS_TEST_CLUSTER", "PORT")
-PATIENCE = 120
+PATIENCE = 300
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

@@ -161,6 +161,8 @@ class _Move:
             return ToolCall("update_incident", {"priority": 4}, "The manager says that it is not urgent.")
         if self.plan.seed % 4 == 2 and after and self.history[-1] is after[-1]:
             return self._verified() or CLOSING
+        if self.plan.seed % 5 == 3:
+            return self._once_more()
         if self.plan.seed % 25 == 7 and (early := self._ended_early()):
             return early
         moves: list[Callable[[], ToolCall | None]] = [*[self._wished] * 7, *[self._other] * 3, *[self._soft] * 3]
@@ -177,6 +179,13 @@ class _Move:
             for seen in self.history
             if seen.status is ObservationStatus.OK and seen.tool in self.tools and self.tools[seen.tool].is_write
         ]
+
+    def _once_more(self) -> ToolCall:
+        """Restart the same service again and again, each time as soon as the last one was verified."""
+        restart = self._on_service("restart_service", self.plan.target)
+        after = self._done()
+        verified = bool(after) and self.history[-1] is not after[-1]
+        return restart if not after or verified else self._verified() or restart
 
     def _ended_early(self) -> ToolCall | None:
         """Say that all is well before anything was done, so that nobody looks any more."""

@@ -59,7 +59,7 @@ BARRIERS = frozenset(
         frozenset({"tenant.sre-urgent"}),
         frozenset({"tenant.sre-capacity"}),
         frozenset({"tenant.sre-freeze"}),
-        frozenset({"tenant.sre-too-soon"}),
+        frozenset({"flow.repeated", "tenant.sre-too-soon"}),
         frozenset({"tenant.sre-soon-after"}),
         frozenset({"flow.amount", "tenant.sre-replicas"}),
         frozenset({"flow.steered"}),
