@@ -129,7 +129,6 @@ def approval_gate() -> ApprovalGate:
     return cast("ApprovalGate", import_string(settings.APPROVAL_GATE)())
 
 
-@cache
 def further_duties() -> tuple[Callable[[datetime, int], int], ...]:
     """Return what ``settings.SWEEP_DUTIES`` names: each takes the moment and a limit, and returns how much it did."""
     return tuple(import_string(path) for path in settings.SWEEP_DUTIES)

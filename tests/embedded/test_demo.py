@@ -165,7 +165,10 @@ def assert_serves(demo: RunningDemo) -> None:
         "admin",
         "support",
     ]
-    assert demo.get("readyz") == (200, '{"status": "ok", "checks": {"database": "ok", "migrations": "ok"}}')
+    assert demo.get("readyz") == (
+        200,
+        '{"status": "ok", "checks": {"database": "ok", "migrations": "ok"}, "ledger": "ok"}',
+    )
     status, page = demo.get("login/")
     assert status == 200
     assert re.findall(r'name="username" value="(\w+)"', page) == ["approver", "second", "admin", "support"]
