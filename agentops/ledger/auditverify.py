@@ -898,7 +898,7 @@ def verify_consistency(path: Path, trust: Trust) -> Report:
         old, new = _accepted(proof.get("old"), trust)[0], _accepted(proof.get("new"), trust)[0]
         nodes = proof.get("path")
         try:
-            hashes = [from_hex(node) for node in nodes[: MAX_LEVELS * 2]]  # type: ignore[index]
+            hashes = [from_hex(node) for node in nodes[: MAX_LEVELS * 2]]  # type: ignore[index]  # what is no list ends in TypeError, caught below
         except (Malformed, TypeError) as error:
             raise CannotTell(f"the path cannot be read: {error}") from error
         if old.origin != new.origin or not is_consistent(old.size, new.size, hashes, old.root, new.root):

@@ -91,6 +91,8 @@ def _rights(application: str) -> Iterator[str]:
     yield f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {application}"
     yield f"GRANT EXECUTE ON ALL ROUTINES IN SCHEMA public TO {application}"
     yield f"REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM {application}"
+    # The sequencer tells open transactions of this database from those of others by it; else these would hold it up.
+    yield f"GRANT pg_read_all_stats TO {application}"
     for table, columns in append_only_tables().items():
         yield f'REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON "{table}" FROM {application}'
         written = ", ".join(f'"{column}"' for column in columns)

@@ -73,7 +73,7 @@ class LedgerKeyAdmin(ReadOnlyAdmin):
         return TemplateResponse(request, "admin/agentops/ledgerkey/erase.html", context)
 
 
-class HoldForm(ModelForm):  # type: ignore[type-arg]
+class HoldForm(ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """Whom a hold is about."""
 
     def clean_subject(self) -> str:
